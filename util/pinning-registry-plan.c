@@ -1,0 +1,198 @@
+/*
+ * Planning and recording as one; the reservation that a plan amounts to
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "qemu/osdep.h"
+#include "qapi/error.h"
+#include "qapi/util.h"
+#include "qemu/cpulist.h"
+#include "qemu/pinning-registry.h"
+
+static char *cpus_of_vcpus(const PinningPlan *plan, uint32_t *vcpus)
+{
+    g_autoptr(CpuSet) all = cpuset_new();
+    PinningVcpuPlanList *v;
+
+    *vcpus = 0;
+    for (v = plan->vcpus; v; v = v->next) {
+        g_autoptr(CpuSet) own = NULL;
+
+        if (*v->value->host_cpus) {
+            own = cpulist_parse(v->value->host_cpus, &error_abort);
+            cpuset_or(all, own);
+        }
+        (*vcpus)++;
+    }
+    return cpulist_format(all);
+}
+
+static void promise(PinningReservation *entry, uint32_t host_node,
+                    uint64_t page_size, uint64_t size)
+{
+    PinningReservationMemoryList **tail = &entry->memory;
+    PinningReservationMemory *m;
+
+    if (!size) {
+        return;
+    }
+    for (; *tail; tail = &(*tail)->next) {
+        m = (*tail)->value;
+        if (m->host_node == host_node && m->page_size == page_size) {
+            m->size += size;
+            return;
+        }
+    }
+    m = g_new0(PinningReservationMemory, 1);
+    m->host_node = host_node;
+    m->page_size = page_size;
+    m->size = size;
+    QAPI_LIST_APPEND(tail, m);
+}
+
+/*
+ * Memory of one guest node on several host nodes is taken to be spread
+ * evenly, in whole pages.  For interleaving that is so; for a binding to
+ * several nodes nobody can know.
+ */
+static void promise_evenly(PinningReservation *entry, const CpuSet *host_nodes,
+                           uint64_t page_size, uint64_t size)
+{
+    uint64_t unit = page_size ?: 1;
+    uint64_t pages = DIV_ROUND_UP(size, unit);
+    uint64_t left = cpuset_count(host_nodes);
+
+    CPUSET_FOREACH(host_node, host_nodes) {
+        uint64_t share = DIV_ROUND_UP(pages, left);
+
+        promise(entry, host_node, page_size, share * unit);
+        pages -= share;
+        left--;
+    }
+}
+
+static void promise_node(PinningReservation *entry, const PinningRequest *req,
+                         const PinningNodePlan *node)
+{
+    const PinningGuestNode *guest = NULL;
+    uint64_t page_size = req->page_size;
+    g_autoptr(CpuSet) host_nodes = NULL;
+
+    if (node->guest_node < req->n_nodes) {
+        guest = &req->nodes[node->guest_node];
+        page_size = guest->page_size;
+    } else if (!req->n_nodes) {
+        guest = req->ram;
+    }
+    if (*node->host_nodes) {
+        host_nodes = cpulist_parse(node->host_nodes, &error_abort);
+    } else if (guest && guest->foreign && guest->host_nodes) {
+        /* Not placed by us, and still on these nodes */
+        host_nodes = cpuset_copy(guest->host_nodes);
+    } else {
+        return;
+    }
+    promise_evenly(entry, host_nodes, page_size, node->size);
+}
+
+PinningReservation *pinning_reservation_new(const char *name,
+                                            const char *uuid,
+                                            const PinningRequest *req,
+                                            const PinningPlan *plan)
+{
+    PinningReservation *entry = g_new0(PinningReservation, 1);
+    PinningNodePlanList *n;
+
+    entry->name = g_strdup(name);
+    entry->uuid = g_strdup(uuid);
+    entry->mode = plan->mode;
+    entry->exclusive = req->options->has_exclusive && req->options->exclusive;
+    entry->host_cpus = cpus_of_vcpus(plan, &entry->vcpus);
+    entry->parked_cpus = g_strdup(plan->parked_cpus);
+    entry->io_cpus = g_strdup(plan->io_cpus);
+    for (n = plan->nodes; n; n = n->next) {
+        promise_node(entry, req, n->value);
+    }
+    return entry;
+}
+
+/*
+ * Nobody can be kept off CPUs without telling him, so exclusivity fails
+ * where other placements only lose sight of one another.
+ */
+static bool degrade(const PinningRequest *req, Error *err,
+                    GPtrArray *warnings, Error **errp)
+{
+    if (req->options->has_exclusive && req->options->exclusive) {
+        error_propagate_prepend(errp, err,
+                                "Exclusive host CPUs need the registry: ");
+        return false;
+    }
+    g_ptr_array_add(warnings,
+                    g_strdup_printf("Others do not know what this one uses:"
+                                    " %s", error_get_pretty(err)));
+    error_free(err);
+    return true;
+}
+
+/* What is taken, as far as that can be known; @taken stays NULL if not */
+static bool look(PinningRegistry *reg, const PinningRequest *req,
+                 bool *locked, PinningTaken **taken, GPtrArray *warnings,
+                 Error **errp)
+{
+    Error *err = NULL;
+
+    *locked = pinning_registry_lock(reg, &err);
+    if (!*locked && !degrade(req, err, warnings, errp)) {
+        return false;
+    }
+    err = NULL;
+    *taken = pinning_registry_taken(reg, warnings, &err);
+    if (!*taken && *locked) {
+        return degrade(req, err, warnings, errp);
+    }
+    /* If it could not even be locked, enough has been said */
+    error_free(err);
+    return true;
+}
+
+static bool keep(PinningRegistry *reg, const PinningRequest *req,
+                 const PinningPlan *plan, const char *name, const char *uuid,
+                 GPtrArray *warnings, Error **errp)
+{
+    g_autoptr(PinningReservation) entry = NULL;
+    Error *err = NULL;
+
+    entry = pinning_reservation_new(name, uuid, req, plan);
+    return pinning_registry_record(reg, entry, &err) ||
+           degrade(req, err, warnings, errp);
+}
+
+PinningPlan *pinning_registry_choose(PinningRegistry *reg,
+                                     const HostTopology *topo,
+                                     const PinningRequest *req,
+                                     const char *name, const char *uuid,
+                                     GPtrArray *warnings, Error **errp)
+{
+    PinningTaken *taken = NULL;
+    PinningPlan *plan = NULL;
+    bool locked;
+
+    if (!reg) {
+        return pinning_plan_new(topo, req, NULL, errp);
+    }
+    if (look(reg, req, &locked, &taken, warnings, errp)) {
+        plan = pinning_plan_new(topo, req, taken, errp);
+    }
+    if (plan && locked &&
+        !keep(reg, req, plan, name, uuid, warnings, errp)) {
+        qapi_free_PinningPlan(plan);
+        plan = NULL;
+    }
+    if (locked) {
+        pinning_registry_unlock(reg);
+    }
+    qapi_free_PinningTaken(taken);
+    return plan;
+}
