@@ -1,0 +1,227 @@
+/*
+ * qemu-pinning run: another program on host CPUs of its own
+ *
+ * The program replaces this one, so the entry that was recorded here is held
+ * by the program, under the pid that started it, and by what it leaves
+ * running; there is no supervisor that could die first.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "qemu/osdep.h"
+#include <sys/syscall.h>
+#include <linux/mempolicy.h>
+#include "qapi/error.h"
+#include "qemu/cpulist.h"
+#include "qemu/error-report.h"
+#include "qemu/pinning-registry.h"
+#include "qemu/thread-affinity.h"
+#include "tool-registry.h"
+#include "tool-run.h"
+
+/* <linux/mempolicy.h> of hosts before 5.15 does not have it */
+#define RUN_MPOL_PREFERRED_MANY 5
+
+/* As env(1) and nice(1) have it */
+#define STATUS_NOT_RUN 125
+#define STATUS_NOT_EXECUTABLE 126
+#define STATUS_NOT_FOUND 127
+
+static CpuSet *plan_cpus(const PinningPlan *plan)
+{
+    g_autoptr(CpuSet) all = cpuset_new();
+    PinningVcpuPlanList *v;
+
+    for (v = plan->vcpus; v; v = v->next) {
+        g_autoptr(CpuSet) own = NULL;
+
+        if (*v->value->host_cpus) {
+            own = cpulist_parse(v->value->host_cpus, &error_abort);
+            cpuset_or(all, own);
+        }
+    }
+    return g_steal_pointer(&all);
+}
+
+static CpuSet *plan_nodes(const PinningPlan *plan)
+{
+    g_autoptr(CpuSet) all = cpuset_new();
+    PinningNodePlanList *n;
+
+    for (n = plan->nodes; n; n = n->next) {
+        g_autoptr(CpuSet) own = NULL;
+
+        if (*n->value->host_nodes) {
+            own = cpulist_parse(n->value->host_nodes, &error_abort);
+            cpuset_or(all, own);
+        }
+    }
+    return g_steal_pointer(&all);
+}
+
+static int policy_mode(HostMemPolicy policy, unsigned n_nodes)
+{
+    switch (policy) {
+    case HOST_MEM_POLICY_BIND:
+        return MPOL_BIND;
+    case HOST_MEM_POLICY_INTERLEAVE:
+        return MPOL_INTERLEAVE;
+    case HOST_MEM_POLICY_PREFERRED:
+        return n_nodes > 1 ? RUN_MPOL_PREFERRED_MANY : MPOL_PREFERRED;
+    default:
+        return MPOL_DEFAULT;
+    }
+}
+
+static bool apply_memory(const PinningPlan *plan, Error **errp)
+{
+    g_autoptr(CpuSet) nodes = plan_nodes(plan);
+    int mode;
+
+    if (cpuset_is_empty(nodes)) {
+        return true;
+    }
+    mode = policy_mode(plan->nodes->value->policy, cpuset_count(nodes));
+    /* The kernel looks at one bit less than it is told */
+    if (mode != MPOL_DEFAULT &&
+        syscall(SYS_set_mempolicy, mode, nodes->bits, nodes->nbits + 1) < 0) {
+        g_autofree char *list = cpulist_format(nodes);
+
+        error_setg_errno(errp, errno, "Cannot set memory policy '%s' on host"
+                         " nodes %s",
+                         HostMemPolicy_str(plan->nodes->value->policy), list);
+        return false;
+    }
+    return true;
+}
+
+/* CPUs first: what follows is allocated where they are */
+static bool apply(const HostTopology *topo, const PinningPlan *plan,
+                  Error **errp)
+{
+    g_autoptr(CpuSet) cpus = plan_cpus(plan);
+
+    if (cpuset_count(cpus) > 1 && cpuset_intersects(cpus, topo->isolated)) {
+        warn_report("some of the host CPUs are isolated: the kernel does not"
+                    " balance there, the program has to pin its threads");
+    }
+    if (!cpuset_equal(cpus, topo->allowed_cpus) &&
+        !thread_affinity_set(0, cpus, errp)) {
+        return false;
+    }
+    return apply_memory(plan, errp);
+}
+
+/* A poll-mode program wants to know which CPUs are its own */
+static void tell_program(const PinningPlan *plan)
+{
+    g_autoptr(CpuSet) cpus = plan_cpus(plan);
+    g_autoptr(CpuSet) nodes = plan_nodes(plan);
+    g_autofree char *cpu_list = cpulist_format(cpus);
+    g_autofree char *node_list = cpulist_format(nodes);
+
+    g_setenv("QEMU_PINNING_CPUS", cpu_list, true);
+    g_setenv("QEMU_PINNING_NODES", node_list, true);
+}
+
+static PinningRegistry *run_open_registry(const RunOptions *o, Error **errp)
+{
+    g_autofree char *dir = NULL;
+    PinningRegistry *reg;
+
+    if (o->registry && g_str_equal(o->registry, "off")) {
+        return NULL;
+    }
+    dir = tool_registry_dir(o->registry, o->root, errp);
+    reg = dir ? pinning_registry_open(dir, errp) : NULL;
+    if (reg && o->root) {
+        pinning_registry_set_captured(reg);
+    }
+    return reg;
+}
+
+static bool run_exclusive(const RunOptions *o)
+{
+    return o->request.options->has_exclusive &&
+           o->request.options->exclusive;
+}
+
+static void report_all(const GPtrArray *warnings, const strList *more)
+{
+    unsigned i;
+
+    for (i = 0; i < warnings->len; i++) {
+        warn_report("%s", (char *)warnings->pdata[i]);
+    }
+    for (; more; more = more->next) {
+        warn_report("%s", more->value);
+    }
+}
+
+static PinningPlan *run_plan(const RunOptions *o, PinningRegistry **reg,
+                             const HostTopology *topo, Error **errp)
+{
+    g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
+    Error *err = NULL;
+    PinningPlan *plan;
+
+    *reg = run_open_registry(o, &err);
+    if (!*reg && run_exclusive(o)) {
+        if (!err) {
+            error_setg(&err, "--exclusive needs a registry, --registry is"
+                       " 'off'");
+        }
+        error_propagate(errp, err);
+        return NULL;
+    }
+    if (err) {
+        warn_report("Others do not know what this one uses: %s",
+                    error_get_pretty(err));
+        error_free(err);
+    }
+    plan = pinning_registry_choose(*reg, topo, &o->request, o->name, NULL,
+                                   warnings, errp);
+    report_all(warnings, plan ? plan->warnings : NULL);
+    return plan;
+}
+
+static bool run_prepare(const RunOptions *o, PinningRegistry **reg,
+                        Error **errp)
+{
+    g_autoptr(HostTopology) topo = host_topology_new(o->root, NULL, errp);
+    PinningPlan *plan;
+    bool ok;
+
+    if (!topo) {
+        return false;
+    }
+    plan = run_plan(o, reg, topo, errp);
+    if (!plan) {
+        return false;
+    }
+    ok = (o->root || apply(topo, plan, errp)) &&
+         (!*reg || pinning_registry_inherit(*reg, errp));
+    tell_program(plan);
+    qapi_free_PinningPlan(plan);
+    return ok;
+}
+
+int tool_run(int argc, char **argv)
+{
+    g_auto(RunOptions) o = { };
+    g_autoptr(PinningRegistry) reg = NULL;
+    Error *err = NULL;
+    int status;
+
+    if (!tool_run_parse(&o, argc, argv, &status)) {
+        return status;
+    }
+    if (!run_prepare(&o, &reg, &err)) {
+        error_report_err(err);
+        return STATUS_NOT_RUN;
+    }
+    execvp(o.command[0], o.command);
+    status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    error_report("Cannot run '%s': %s", o.command[0], strerror(errno));
+    return status;
+}
