@@ -107,7 +107,7 @@ bench: all
 	@$(BUILD)/qemu/softmmu/tool/registry-bench $(QEMU) -machine none \
 	    -nodefaults -display none -dump-vmstate /dev/null
 	@echo '--- reading a host'
-	@scripts/pinning/bench-trees $(BUILD) | \
+	@scripts/pinning/bench-trees $(BUILD) ../shared/topologies | \
 	    xargs tests/bench/read-bench.py $(BUILD)/bin/qemu-pinning
 
 clean:
