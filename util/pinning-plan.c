@@ -197,3 +197,18 @@ PinningPlan *pinning_plan_new(const HostTopology *topo,
     planner_clear(&p);
     return plan;
 }
+
+CpuSet *pinning_plan_cpus(const PinningPlan *plan)
+{
+    g_autoptr(CpuSet) all = cpuset_new();
+
+    for (PinningVcpuPlanList *v = plan->vcpus; v; v = v->next) {
+        g_autoptr(CpuSet) own = NULL;
+
+        if (*v->value->host_cpus) {
+            own = cpulist_parse(v->value->host_cpus, &error_abort);
+            cpuset_or(all, own);
+        }
+    }
+    return g_steal_pointer(&all);
+}

@@ -10,24 +10,6 @@
 #include "qemu/cpulist.h"
 #include "qemu/pinning-registry.h"
 
-static char *cpus_of_vcpus(const PinningPlan *plan, uint32_t *vcpus)
-{
-    g_autoptr(CpuSet) all = cpuset_new();
-    PinningVcpuPlanList *v;
-
-    *vcpus = 0;
-    for (v = plan->vcpus; v; v = v->next) {
-        g_autoptr(CpuSet) own = NULL;
-
-        if (*v->value->host_cpus) {
-            own = cpulist_parse(v->value->host_cpus, &error_abort);
-            cpuset_or(all, own);
-        }
-        (*vcpus)++;
-    }
-    return cpulist_format(all);
-}
-
 static void promise(PinningReservation *entry, uint32_t host_node,
                     uint64_t page_size, uint64_t size)
 {
@@ -102,13 +84,16 @@ PinningReservation *pinning_reservation_new(const char *name,
                                             const PinningPlan *plan)
 {
     PinningReservation *entry = g_new0(PinningReservation, 1);
+    g_autoptr(CpuSet) host_cpus = NULL;
     PinningNodePlanList *n;
 
     entry->name = g_strdup(name);
     entry->uuid = g_strdup(uuid);
     entry->mode = plan->mode;
     entry->exclusive = req->options->has_exclusive && req->options->exclusive;
-    entry->host_cpus = cpus_of_vcpus(plan, &entry->vcpus);
+    host_cpus = pinning_plan_cpus(plan);
+    entry->host_cpus = cpulist_format(host_cpus);
+    entry->vcpus = QAPI_LIST_LENGTH(plan->vcpus);
     entry->parked_cpus = g_strdup(plan->parked_cpus);
     entry->io_cpus = g_strdup(plan->io_cpus);
     for (n = plan->nodes; n; n = n->next) {

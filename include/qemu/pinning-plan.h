@@ -76,4 +76,13 @@ PinningPlan *pinning_plan_new(const HostTopology *topo,
                               const PinningRequest *req,
                               const PinningTaken *taken, Error **errp);
 
+/**
+ * pinning_plan_cpus:
+ * @plan: a plan
+ *
+ * Returns: the host CPUs of all its vCPUs together; free it with
+ * cpuset_free().
+ */
+CpuSet *pinning_plan_cpus(const PinningPlan *plan);
+
 #endif /* QEMU_PINNING_PLAN_H */

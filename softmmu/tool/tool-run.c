@@ -27,22 +27,6 @@
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
 
-static CpuSet *plan_cpus(const PinningPlan *plan)
-{
-    g_autoptr(CpuSet) all = cpuset_new();
-    PinningVcpuPlanList *v;
-
-    for (v = plan->vcpus; v; v = v->next) {
-        g_autoptr(CpuSet) own = NULL;
-
-        if (*v->value->host_cpus) {
-            own = cpulist_parse(v->value->host_cpus, &error_abort);
-            cpuset_or(all, own);
-        }
-    }
-    return g_steal_pointer(&all);
-}
-
 static CpuSet *plan_nodes(const PinningPlan *plan)
 {
     g_autoptr(CpuSet) all = cpuset_new();
@@ -99,7 +83,7 @@ static bool apply_memory(const PinningPlan *plan, Error **errp)
 static bool apply(const HostTopology *topo, const PinningPlan *plan,
                   Error **errp)
 {
-    g_autoptr(CpuSet) cpus = plan_cpus(plan);
+    g_autoptr(CpuSet) cpus = pinning_plan_cpus(plan);
 
     if (cpuset_count(cpus) > 1 && cpuset_intersects(cpus, topo->isolated)) {
         warn_report("some of the host CPUs are isolated: the kernel does not"
@@ -115,7 +99,7 @@ static bool apply(const HostTopology *topo, const PinningPlan *plan,
 /* A poll-mode program wants to know which CPUs are its own */
 static void tell_program(const PinningPlan *plan)
 {
-    g_autoptr(CpuSet) cpus = plan_cpus(plan);
+    g_autoptr(CpuSet) cpus = pinning_plan_cpus(plan);
     g_autoptr(CpuSet) nodes = plan_nodes(plan);
     g_autofree char *cpu_list = cpulist_format(cpus);
     g_autofree char *node_list = cpulist_format(nodes);

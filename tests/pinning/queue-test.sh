@@ -4,26 +4,8 @@
 # queue-test.sh: the patch queue keeps its promises.  TAP.
 set -u
 
-top=$(cd "$(dirname "$0")/../.." && pwd)
-cd "$top" || exit 1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-n=0
-failed=0
-
-# ok NAME COMMAND...
-ok() {
-    name=$1
-    shift
-    n=$((n + 1))
-    if "$@" >"$tmp/out" 2>&1; then
-        echo "ok $n - queue: $name"
-    else
-        echo "not ok $n - queue: $name"
-        sed 's/^/# /' "$tmp/out"
-        failed=1
-    fi
-}
+. "$(dirname "$0")/tap.sh"
+tap_begin queue
 
 names() {
     sed 's/[[:space:]]*#.*//' patches/series | grep .

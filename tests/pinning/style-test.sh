@@ -5,26 +5,9 @@
 # nothing names an archive's host or a path of the machine.  TAP.
 set -u
 
-tree=$1
-top=$(cd "$(dirname "$0")/../.." && pwd)
-cd "$top" || exit 1
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-n=0
-failed=0
-
-ok() {
-    name=$1
-    shift
-    n=$((n + 1))
-    if "$@" >"$tmp/out" 2>&1; then
-        echo "ok $n - style: $name"
-    else
-        echo "not ok $n - style: $name"
-        sed 's/^/# /' "$tmp/out"
-        failed=1
-    fi
-}
+. "$(dirname "$0")/tap.sh"
+tree=$(cd "$1" && pwd)
+tap_begin style
 
 ours() {
     if git rev-parse -q --git-dir >/dev/null 2>&1; then
