@@ -298,7 +298,9 @@ VHOST_SET_OWNER = 0xaf01
 VHOST_NEW_WORKER = 0x8004af08
 SYSCALLS = {'ioctl': 16, 'sched_setaffinity': 203, 'mbind': 237,
             'set_mempolicy': 238, 'migrate_pages': 256, 'move_pages': 279,
-            'sched_setscheduler': 144, 'sched_setattr': 314, 'prctl': 157}
+            'sched_setscheduler': 144, 'sched_setattr': 314, 'prctl': 157,
+            'sched_getaffinity': 204, 'get_mempolicy': 239, 'fsync': 74,
+            'renameat': 264}
 Call = collections.namedtuple('Call', 'name tid thread args mask')
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -315,13 +317,16 @@ class Watch:
     events has to be guessed from a trace.
 
     @ioctls: ioctl numbers; @calls: names of SYSCALLS.  @calls and .seen are
-    in the order of the calls.
+    in the order of the calls.  @answer, if given, is asked about each Call:
+    None lets the kernel do it, else it is done with that errno, 0 for none.
     """
 
-    def __init__(self, ioctls=(), calls=()):
+    def __init__(self, ioctls=(), calls=(), answer=None):
         self.ioctls = list(ioctls)
         self.calls = list(calls)
+        self.answer = answer or (lambda call: None)
         self.seen = []
+        self._fail = {}
         self._ours, self._child = socket.socketpair(socket.AF_UNIX,
                                                     socket.SOCK_DGRAM)
 
@@ -361,6 +366,28 @@ class Watch:
         threading.Thread(target=self._loop, args=(fds[0],),
                          daemon=True).start()
 
+    def fail(self, name, after, errno):
+        """Of those to come, the call @name with @after before it fails."""
+        self._fail = {name: [after, errno]}
+
+    def armed(self):
+        """Whether the call that is to fail has not been made."""
+        return bool(self._fail)
+
+    def disarm(self):
+        self._fail = {}
+
+    def _error(self, name):
+        """0, or the errno that a call gets."""
+        rule = self._fail.get(name)
+        if not rule:
+            return 0
+        rule[0] -= 1
+        if rule[0] >= 0:
+            return 0
+        self._fail = {}
+        return rule[1]
+
     def _loop(self, fd):
         poll = select.poll()
         poll.register(fd, select.POLLIN)
@@ -377,11 +404,13 @@ class Watch:
             ident, tid, _, number = struct.unpack_from('=QIIi', req)
             args = struct.unpack_from('=6Q', req, 32)
             try:
-                self.seen.append(Call(names[number], tid,
-                                      read('/proc/%d/comm' % tid), args,
-                                      mask(tid)))
-                # "go on": val 0, error 0, flag CONTINUE
-                fcntl.ioctl(fd, _SEND, struct.pack('=QqiI', ident, 0, 0, 1))
+                call = Call(names[number], tid,
+                            read('/proc/%d/comm' % tid), args, mask(tid))
+                self.seen.append(call)
+                error = self.answer(call)
+                # Value, error, and the flag CONTINUE: "go on"
+                fcntl.ioctl(fd, _SEND, struct.pack(
+                    '=QqiI', ident, 0, -(error or 0), error is None))
             except OSError:
                 pass
 
@@ -659,9 +688,10 @@ class Qemu:
             f.seek(self.ram_blocks()[name][0] + address)
             return f.read(size)
 
-    def rounds(self, vcpus):
+    def rounds(self, vcpus, name='pc.ram'):
         """How often each vCPU of a guest "write" went through its memory."""
-        return struct.unpack('<%dI' % vcpus, self.peek(0x7100, 4 * vcpus))
+        return struct.unpack('<%dI' % vcpus,
+                             self.peek(0x7100, 4 * vcpus, name))
 
 
 def qemu_error(*args, **kwargs):

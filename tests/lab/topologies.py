@@ -182,6 +182,23 @@ def hotplug():
                 accel='tcg,thread=multi,tb-size=512', boot=90)
 
 
+def sparse():
+    """nodes 0 and 2, and no node 1; node 2 has a page of 1 GiB"""
+    # What Linux makes of a node of the SRAT that has neither memory nor a CPU
+    # that is there
+    cpus = []
+    for cpu in 4, 5:
+        cpus += ['-device', 'EPYC-v3-x86_64-cpu,socket-id=%d,core-id=0,'
+                 'thread-id=0' % cpu]
+    return Host('2,maxcpus=6,sockets=6,cores=1,threads=1',
+                _nodes([1024, 0, 3072], ['0-1', '2-3', '4-5'],
+                       [[10, 21, 17], [21, 10, 21], [17, 21, 10]]) + cpus,
+                4096,
+                {'nodes': {0: '0-1', 2: '2-3'},
+                 'distances': [[10, 17], [17, 10]]},
+                append='hugepagesz=1G hugepages=2:1')
+
+
 HOSTS = {
     '4x2x2': four,
     'epyc7351p': epyc7351p,
@@ -194,4 +211,5 @@ HOSTS = {
     'cgroup': cgroup,
     'multi-llc': multi_llc,
     'hotplug': hotplug,
+    'sparse': sparse,
 }
