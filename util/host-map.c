@@ -114,7 +114,8 @@ char *host_map_label(const HostMap *map, unsigned cpu)
 
         return g_strdup_printf("v%s", list);
     }
-    return g_strdup(marks & HOST_MAP_PARKED ? "#"
+    return g_strdup(marks & HOST_MAP_RESERVED ? "r"
+                    : marks & HOST_MAP_PARKED ? "#"
                     : marks & HOST_MAP_IO ? "io"
                     : marks & HOST_MAP_HELPERS ? "h" : ".");
 }
@@ -128,6 +129,9 @@ char *host_map_legend(const HostMap *map)
     }
     if (map->seen & HOST_MAP_HELPERS) {
         g_string_append(text, "  h: helper threads");
+    }
+    if (map->seen & HOST_MAP_RESERVED) {
+        g_string_append(text, "  r: reserved");
     }
     if (map->seen & HOST_MAP_PARKED) {
         g_string_append(text, "  #: kept idle");
@@ -322,6 +326,38 @@ static void draw_rest(Drawing *d)
     }
 }
 
+/*
+ * One line of the list.  What does not fit goes on below; a list of CPUs can
+ * be cut at each comma.
+ */
+static void list_line(Drawing *d, const char *label, const char *list)
+{
+    size_t start = d->text->len;
+    g_auto(GStrv) parts = g_strsplit(list, ",", 0);
+
+    g_string_append_printf(d->text, "  %-12s ", label);
+    for (char **part = parts; *part; part++) {
+        size_t column = d->text->len - start;
+
+        if (column + strlen(*part) + 1 > d->width && column > 15) {
+            start = d->text->len + 1;
+            g_string_append_printf(d->text, "\n%15s", "");
+        }
+        g_string_append_printf(d->text, "%s%s", *part, part[1] ? "," : "\n");
+    }
+}
+
+/* A label of the list that is too long for its line has lines of its own */
+static void list_label(Drawing *d, const char *label, const char *list)
+{
+    if (strlen(label) + 16 < d->width) {
+        list_line(d, label, list);
+    } else {
+        list_line(d, "", label);
+        list_line(d, "  on", list);
+    }
+}
+
 /* Lines of the list: host CPUs of a node that have the same on them */
 static void list_node(Drawing *d, const HostCpu **cpus, unsigned n)
 {
@@ -343,8 +379,7 @@ static void list_node(Drawing *d, const HostCpu **cpus, unsigned n)
         }
         if (!cpuset_is_empty(same)) {
             list = cpulist_format(same);
-            g_string_append_printf(d->text, "  %-12s %s\n",
-                                   d->map->placed ? labels[i] : "CPUs", list);
+            list_label(d, d->map->placed ? labels[i] : "CPUs", list);
         }
     }
 }
@@ -371,6 +406,21 @@ static unsigned count_lines(const GString *text)
     return n;
 }
 
+/* Break a line at the last gap before column @width */
+static void fold(char *line, unsigned width)
+{
+    char *gap = NULL;
+
+    for (char *next = strstr(line, "  "); next && next - line <= width;
+         next = strstr(next + 2, "  ")) {
+        gap = next;
+    }
+    if (strlen(line) > width && gap) {
+        gap[0] = '\n';
+        memmove(gap + 1, gap + 2, strlen(gap + 2) + 1);
+    }
+}
+
 char *host_map_text(const HostMap *map, unsigned width)
 {
     unsigned n;
@@ -388,6 +438,7 @@ char *host_map_text(const HostMap *map, unsigned width)
     if (map->placed) {
         g_autofree char *legend = host_map_legend(map);
 
+        fold(legend, width);
         g_string_append_printf(text, "%s\n", legend);
     }
     return g_strdup(text->str);

@@ -166,13 +166,16 @@ static void read_package_ids(TopologyReading *t, PackageFacts *f)
     }
 }
 
-/* Also where a die has no number, its other CPUs need not be asked */
+/* Without number there is no die, whatever the set, often a core, says */
 static void read_die_of(TopologyReading *t, CpuFact *id, CpuSetFact *sets,
                         HostCpu *c, CpuSet *left)
 {
     int die = topology_cpu_int(t, id, c->cpu);
-    g_autoptr(CpuSet) set = topology_cpu_set(t, sets, c->cpu, TOPOLOGY_DIR);
+    g_autoptr(CpuSet) set = NULL;
 
+    if (die != HOST_UNKNOWN) {
+        set = topology_cpu_set(t, sets, c->cpu, TOPOLOGY_DIR);
+    }
     if (!set) {
         set = cpuset_new_range(c->cpu, c->cpu);
     }

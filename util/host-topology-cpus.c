@@ -31,14 +31,19 @@ static CpuSet *read_cpus(TopologyReading *t, const char *name)
 static CpuSet *online_by_dirs(TopologyReading *t, const CpuSet *dirs)
 {
     CpuSet *online = cpuset_copy(dirs);
+    CpuFact fact = { .name = "online" };
 
     CPUSET_FOREACH(cpu, dirs) {
         g_autofree char *text = NULL;
         Error *err = NULL;
         SysfsResult res;
 
+        if (topology_fact_is_given_up(&fact)) {
+            break;
+        }
         res = sysfs_reader_read_text(t->reader, &text, &err,
-                                     CPU_DIR "/cpu%d/online", cpu);
+                                     CPU_DIR "/cpu%d/%s", cpu, fact.name);
+        topology_fact_note(&fact, res);
         if (topology_has_value(t, res, err) && g_str_equal(text, "0")) {
             cpuset_del(online, cpu);
         }

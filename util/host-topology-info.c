@@ -70,6 +70,8 @@ static HostNodeInfo *node_info(const HostTopology *topo, unsigned index)
     info->memory = info->has_memory ? n->memory : 0;
     info->has_free = n->free != HOST_UNKNOWN;
     info->free = info->has_free ? n->free : 0;
+    info->has_available = n->available != HOST_UNKNOWN;
+    info->available = info->has_available ? n->available : 0;
     set_optional(&info->has_tier, &info->tier, n->tier);
     info->distances = distances_info(topo, index);
     info->hugepages = hugepages_info(n);

@@ -13,9 +13,9 @@
 #define NODE_DIR "sys/devices/system/node"
 
 /*
- * A file that every CPU has below its directory, or none.  On a host with
- * thousands of CPUs it matters not to look for it where it never was: it is
- * given up when many CPUs do not have it and none had it before.
+ * A file that every CPU, or every node, has below its directory, or none.  On
+ * a host with thousands of CPUs it matters not to look for it where it never
+ * was: it is given up when many do not have it and none had it before.
  */
 typedef struct CpuFact {
     const char *name;
@@ -69,6 +69,10 @@ topology_warn(TopologyReading *t, const char *fmt, ...);
  * file is a warning, and @err is freed.  Returns whether there is a value.
  */
 bool topology_has_value(TopologyReading *t, SysfsResult res, Error *err);
+
+/* Whether not to look for it any more; what came of looking for it */
+bool topology_fact_is_given_up(const CpuFact *fact);
+void topology_fact_note(CpuFact *fact, SysfsResult res);
 
 /*
  * The numbers in those names in the directory @path that are @prefix and a

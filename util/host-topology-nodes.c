@@ -9,19 +9,29 @@
 #include "qemu/cutils.h"
 #include "host-topology-internal.h"
 
+/* What every node has, or none */
+typedef struct NodeFacts {
+    CpuFact cpulist;
+    CpuFact hugepages;      /* where there is memory */
+} NodeFacts;
+
 /*
  * Old kernels only have links node<n>/cpu<m>.  They are named, not followed:
  * some lead round in circles.
  */
-static CpuSet *read_node_cpus(TopologyReading *t, unsigned node)
+static CpuSet *read_node_cpus(TopologyReading *t, NodeFacts *facts,
+                              unsigned node)
 {
     g_autofree char *dir = g_strdup_printf(NODE_DIR "/node%u", node);
+    SysfsResult res = SYSFS_ABSENT;
     CpuSet *cpus = NULL;
     Error *err = NULL;
-    SysfsResult res;
 
-    res = sysfs_reader_read_cpulist(t->reader, &cpus, &err, "%s/cpulist",
-                                    dir);
+    if (!topology_fact_is_given_up(&facts->cpulist)) {
+        res = sysfs_reader_read_cpulist(t->reader, &cpus, &err,
+                                        "%s/cpulist", dir);
+        topology_fact_note(&facts->cpulist, res);
+    }
     if (res == SYSFS_ABSENT) {
         res = sysfs_reader_read_cpumask(t->reader, &cpus, &err, "%s/cpumap",
                                         dir);
@@ -53,6 +63,34 @@ static int64_t meminfo_value(const char *text, const char *field)
     return kib * KiB;
 }
 
+static int64_t meminfo_or_0(const char *text, const char *field)
+{
+    int64_t value = meminfo_value(text, field);
+
+    return value == HOST_UNKNOWN ? 0 : MIN(value, INT64_MAX / 8);
+}
+
+/*
+ * A host that has been up for a while has little free memory, and much cache
+ * of files that it drops when a machine touches its memory.  This is what the
+ * kernel counts in MemAvailable, which it does not have for nodes; but not
+ * what has to be written first, as that takes as long as a disk takes.
+ */
+static int64_t available_memory(const HostNode *n, const char *text)
+{
+    int64_t cache = meminfo_or_0(text, " Active(file):") +
+                    meminfo_or_0(text, " Inactive(file):") +
+                    meminfo_or_0(text, " SReclaimable:") -
+                    meminfo_or_0(text, " Dirty:") -
+                    meminfo_or_0(text, " Writeback:");
+
+    if (n->free == HOST_UNKNOWN || n->memory == HOST_UNKNOWN ||
+        n->free >= n->memory) {
+        return n->free;
+    }
+    return n->free + MIN(MAX(cache, 0), n->memory - n->free);
+}
+
 static void read_memory(TopologyReading *t, HostNode *n)
 {
     g_autofree char *text = NULL;
@@ -66,6 +104,7 @@ static void read_memory(TopologyReading *t, HostNode *n)
     }
     n->memory = meminfo_value(text, " MemTotal:");
     n->free = meminfo_value(text, " MemFree:");
+    n->available = available_memory(n, text);
     if (n->memory == HOST_UNKNOWN) {
         topology_warn(t, "meminfo of host node %u has no MemTotal", n->node);
     }
@@ -109,7 +148,7 @@ static int compare_pools(const void *a, const void *b)
            left->page_size > right->page_size;
 }
 
-static void read_hugepages(TopologyReading *t, HostNode *n)
+static void read_hugepages(TopologyReading *t, NodeFacts *facts, HostNode *n)
 {
     g_autofree char *dir = g_strdup_printf(NODE_DIR "/node%u/hugepages",
                                            n->node);
@@ -117,7 +156,13 @@ static void read_hugepages(TopologyReading *t, HostNode *n)
     Error *err = NULL;
     SysfsResult res;
 
+    if (topology_fact_is_given_up(&facts->hugepages)) {
+        return;
+    }
     res = sysfs_reader_list(t->reader, &names, &err, "%s", dir);
+    if (n->memory > 0) {
+        topology_fact_note(&facts->hugepages, res);
+    }
     if (!topology_has_value(t, res, err)) {
         return;
     }
@@ -127,8 +172,9 @@ static void read_hugepages(TopologyReading *t, HostNode *n)
         HostHugepages *h = &n->hugepages[n->n_hugepages];
 
         h->page_size = pool_page_size(*name);
+        /* Of none, none is free; most pools are empty */
         if (h->page_size && read_pages(t, pool, "nr_hugepages", &h->total) &&
-            read_pages(t, pool, "free_hugepages", &h->free)) {
+            (!h->total || read_pages(t, pool, "free_hugepages", &h->free))) {
             n->n_hugepages++;
         }
     }
@@ -145,6 +191,7 @@ static void add_node(TopologyReading *t, unsigned node, CpuSet *cpus)
         .cpus = cpus,
         .memory = HOST_UNKNOWN,
         .free = HOST_UNKNOWN,
+        .available = HOST_UNKNOWN,
         .tier = HOST_UNKNOWN,
     };
     CPUSET_FOREACH(cpu, cpus) {
@@ -188,6 +235,7 @@ static void check_node_cpus(TopologyReading *t)
 void topology_read_nodes(TopologyReading *t)
 {
     HostTopology *topo = t->topo;
+    NodeFacts facts = { };
     g_autoptr(CpuSet) ids = topology_list_numbered(t, NODE_DIR, "node");
 
     if (!ids || cpuset_is_empty(ids)) {
@@ -198,9 +246,9 @@ void topology_read_nodes(TopologyReading *t)
     topo->has_nodes = true;
     topo->nodes = g_new0(HostNode, cpuset_count(ids));
     CPUSET_FOREACH(node, ids) {
-        add_node(t, node, read_node_cpus(t, node));
+        add_node(t, node, read_node_cpus(t, &facts, node));
         read_memory(t, &topo->nodes[topo->n_nodes - 1]);
-        read_hugepages(t, &topo->nodes[topo->n_nodes - 1]);
+        read_hugepages(t, &facts, &topo->nodes[topo->n_nodes - 1]);
     }
     check_node_cpus(t);
 }

@@ -11,8 +11,8 @@
 /* One broken kernel interface can make as many warnings as there are CPUs */
 #define MAX_WARNINGS 32
 
-/* So many CPUs without a fact that no CPU had before: no CPU has it */
-#define MAX_MISSES 16
+/* So many CPUs without a fact that none had before: no CPU has it */
+#define MAX_MISSES 8
 
 void topology_warn(TopologyReading *t, const char *fmt, ...)
 {
@@ -90,19 +90,24 @@ CpuSet *topology_list_numbered(TopologyReading *t, const char *path,
     return set;
 }
 
-static bool fact_is_given_up(const CpuFact *fact)
+bool topology_fact_is_given_up(const CpuFact *fact)
 {
     return !fact->seen && fact->misses >= MAX_MISSES;
 }
 
-static bool fact_has_value(TopologyReading *t, CpuFact *fact,
-                           SysfsResult res, Error *err)
+void topology_fact_note(CpuFact *fact, SysfsResult res)
 {
     if (res == SYSFS_ABSENT) {
         fact->misses++;
     } else {
         fact->seen = true;
     }
+}
+
+static bool fact_has_value(TopologyReading *t, CpuFact *fact,
+                           SysfsResult res, Error *err)
+{
+    topology_fact_note(fact, res);
     return topology_has_value(t, res, err);
 }
 
@@ -112,15 +117,16 @@ int64_t topology_cpu_int64(TopologyReading *t, CpuFact *fact, unsigned cpu)
     int64_t value;
     SysfsResult res;
 
-    if (fact_is_given_up(fact)) {
+    if (topology_fact_is_given_up(fact)) {
         return HOST_UNKNOWN;
     }
     res = sysfs_reader_read_int(t->reader, &value, &err,
                                 CPU_DIR "/cpu%u/%s", cpu, fact->name);
-    if (!fact_has_value(t, fact, res, err)) {
-        return HOST_UNKNOWN;
+    if (res == SYSFS_VALUE && value < 0) {
+        /* The file is there on all hosts, the number is not */
+        res = SYSFS_ABSENT;
     }
-    return value < 0 ? HOST_UNKNOWN : value;
+    return fact_has_value(t, fact, res, err) ? value : HOST_UNKNOWN;
 }
 
 int topology_cpu_int(TopologyReading *t, CpuFact *fact, unsigned cpu)
@@ -137,7 +143,7 @@ static SysfsResult read_named_set(TopologyReading *t, CpuFact *fact,
     Error *err = NULL;
     SysfsResult res;
 
-    if (fact_is_given_up(fact)) {
+    if (topology_fact_is_given_up(fact)) {
         return SYSFS_ABSENT;
     }
     path = g_strdup_printf(CPU_DIR "/cpu%u/%s/%s", cpu, dir, fact->name);

@@ -59,11 +59,18 @@ static int64_t read_speed(TopologyReading *t, const char *dir,
 /*
  * Access class 1 is about CPUs, class 0 about any device that accesses
  * memory; before Linux 5.10 there was only class 0.
+ *
+ * Firmware tells it about all nodes with CPUs or about none; about memory
+ * without CPUs, the driver of the memory may know when firmware does not.
  */
-static AccessSpeed read_access(TopologyReading *t, HostNode *n)
+static AccessSpeed read_access(TopologyReading *t, CpuFact *fact, HostNode *n)
 {
     AccessSpeed speed = { .node = n };
+    bool has_cpus = !cpuset_is_empty(n->cpus);
 
+    if (has_cpus && topology_fact_is_given_up(fact)) {
+        return speed;
+    }
     for (int class = 1; class >= 0; class--) {
         g_autofree char *dir = g_strdup_printf(NODE_DIR "/node%u/access%d/"
                                                "initiators", n->node, class);
@@ -74,6 +81,9 @@ static AccessSpeed read_access(TopologyReading *t, HostNode *n)
             speed.latency = read_speed(t, dir, "read_latency");
             break;
         }
+    }
+    if (has_cpus) {
+        topology_fact_note(fact, n->initiators ? SYSFS_VALUE : SYSFS_ABSENT);
     }
     return speed;
 }
@@ -107,6 +117,7 @@ void topology_read_tiers(TopologyReading *t)
 {
     g_autofree AccessSpeed *speeds = g_new(AccessSpeed, t->topo->n_nodes);
     g_autoptr(CpuSet) tiers = NULL;
+    CpuFact fact = { };
     unsigned known = 0;
 
     if (!t->topo->has_nodes) {
@@ -114,7 +125,7 @@ void topology_read_tiers(TopologyReading *t)
     }
     tiers = topology_list_numbered(t, TIER_DIR, "memory_tier");
     for (unsigned i = 0; i < t->topo->n_nodes; i++) {
-        speeds[known] = read_access(t, &t->topo->nodes[i]);
+        speeds[known] = read_access(t, &fact, &t->topo->nodes[i]);
         if (speeds[known].bandwidth > 0 || speeds[known].latency > 0) {
             known++;
         }

@@ -159,7 +159,8 @@ static void fill_memory(const Planner *p, const HostNode *n, PlanMemory *m)
     if (!m->page_size && m->known) {
         m->pool = n->memory;
         m->total = minus(n->memory, pools + all);
-        free = n->free == HOST_UNKNOWN ? minus(n->memory, pools) : n->free;
+        free = n->available == HOST_UNKNOWN ? minus(n->memory, pools)
+                                            : n->available;
         m->free = MIN(minus(free, untouched), m->total);
     }
 }

@@ -242,6 +242,8 @@ void plan_trial_add(PlanTrial *t, const PlanUnit *u,
 void plan_trial_remove(PlanTrial *t, const PlanUnit *u,
                        const unsigned *places, unsigned n);
 const PlanScore *plan_trial_score(const PlanTrial *t);
+/* What a unit adds at least by being the first on @place */
+void plan_trial_opening(const PlanTrial *t, unsigned place, PlanScore *score);
 const PlanCost *plan_cost_order(const Planner *p);
 int plan_score_compare(const Planner *p, const PlanScore *a,
                        const PlanScore *b);

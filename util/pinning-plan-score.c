@@ -28,6 +28,7 @@ struct PlanTrial {
     int64_t *need;          /* by node and page size: MiB put there */
     unsigned *borrowers;    /* by node and page size: units put there */
     unsigned *scratch;      /* room for indexes of all memories */
+    int page_size;          /* of all units, if no two places share memory */
     PlanScore score;
     GArray *before;         /* of PlanScore, one for each unit added */
 };
@@ -88,6 +89,27 @@ static void measure_places(PlanTrial *t, PlanLevel level)
     }
 }
 
+/*
+ * The index of the page size of all units; -1 if they differ, or if a unit
+ * may find the memory of a new place in use by one on another place.
+ */
+static int common_page_size(const Planner *p)
+{
+    for (unsigned i = 1; i < p->n_units; i++) {
+        if (p->units[i].page_size != p->units[0].page_size) {
+            return -1;
+        }
+    }
+    for (unsigned i = 0; i < p->host.n_places; i++) {
+        for (unsigned j = 0; j < i; j++) {
+            if (p->host.places[i].memory == p->host.places[j].memory) {
+                return -1;
+            }
+        }
+    }
+    return p->n_units ? p->units[0].page_size : -1;
+}
+
 PlanTrial *plan_trial_new(const Planner *p, PlanLevel level, PlanRoom room)
 {
     PlanTrial *t = g_new0(PlanTrial, 1);
@@ -106,6 +128,7 @@ PlanTrial *plan_trial_new(const Planner *p, PlanLevel level, PlanRoom room)
     t->scratch = g_new0(unsigned, m);
     t->emptiest = g_new0(int64_t, sizes);
     t->before = g_array_new(FALSE, FALSE, sizeof(PlanScore));
+    t->page_size = common_page_size(p);
     for (unsigned i = 0; i < m; i++) {
         t->emptiest[i % sizes] = MAX(t->emptiest[i % sizes],
                                      to_mib(p->host.memories[i].free));
@@ -234,17 +257,24 @@ bool plan_trial_fits(const PlanTrial *t, const PlanUnit *u,
     return count > 0;
 }
 
+/* What the first unit with memory there pays for it */
+static int64_t cost_of_borrowing(const PlanTrial *t, unsigned memory)
+{
+    int64_t free = to_mib(t->p->host.memories[memory].free);
+
+    return t->p->wishes.strategy == PINNING_STRATEGY_PACK ? free :
+           t->emptiest[memory % t->p->host.n_sizes] - free;
+}
+
 static void cost_of_memory(const PlanTrial *t, const PlanUnit *u,
                            const unsigned *places, unsigned n,
                            PlanScore *score)
 {
-    bool pack = t->p->wishes.strategy == PINNING_STRATEGY_PACK;
     unsigned count = set_memories(t, u, places, n);
 
     for (unsigned i = 0; i < count; i++) {
         unsigned m = t->scratch[i];
         int64_t after = t->need[m] + to_mib(u->size / count);
-        int64_t free = to_mib(t->p->host.memories[m].free);
         int64_t room = room_of(t, m, t->room);
 
         if (u->binds && !u->fixed) {
@@ -255,17 +285,43 @@ static void cost_of_memory(const PlanTrial *t, const PlanUnit *u,
         score->cost[COST_MEMORY_SHORT] += lack(after, room) -
                                           lack(t->need[m], room);
         if (!t->borrowers[m]) {
-            score->cost[COST_MEMORY] += pack ? free
-                : t->emptiest[u->page_size] - free;
+            score->cost[COST_MEMORY] += cost_of_borrowing(t, m);
         }
+    }
+}
+
+/* What the first unit on @place pays, whichever it is */
+static void cost_of_opening(const PlanTrial *t, unsigned place,
+                            PlanScore *score)
+{
+    const PlanPlace *where = &t->p->host.places[place];
+    bool pack = t->p->wishes.strategy == PINNING_STRATEGY_PACK;
+
+    score->cost[COST_NODES]++;
+    score->cost[COST_NO_DEVICE] += t->devices && !where->device;
+    score->cost[COST_DETOUR] += where->detour;
+    score->cost[COST_APART] += t->to_used[place];
+    score->cost[COST_LOAD] += pack ? t->busiest - where->load : where->load;
+}
+
+void plan_trial_opening(const PlanTrial *t, unsigned place, PlanScore *score)
+{
+    const PlanHost *h = &t->p->host;
+    int where = h->places[place].memory;
+
+    *score = (PlanScore) { };
+    cost_of_opening(t, place, score);
+    if (where >= 0 && t->page_size >= 0) {
+        unsigned m = where * h->n_sizes + t->page_size;
+
+        score->cost[COST_MEMORY] = t->borrowers[m] ? 0 :
+                                   cost_of_borrowing(t, m);
     }
 }
 
 static void cost_of_place(const PlanTrial *t, const PlanUnit *u,
                           unsigned place, uint64_t share, PlanScore *score)
 {
-    const PlanPlace *where = &t->p->host.places[place];
-    bool pack = t->p->wishes.strategy == PINNING_STRATEGY_PACK;
     int64_t room = (int64_t)t->capacity[place] * PLAN_VCPU;
     int64_t before = t->share[place], after = before + share;
     int64_t load = t->load[place];
@@ -281,11 +337,7 @@ static void cost_of_place(const PlanTrial *t, const PlanUnit *u,
                                                 PLAN_VCPU);
         return;
     }
-    score->cost[COST_NODES]++;
-    score->cost[COST_NO_DEVICE] += t->devices && !where->device;
-    score->cost[COST_DETOUR] += where->detour;
-    score->cost[COST_APART] += t->to_used[place];
-    score->cost[COST_LOAD] += pack ? t->busiest - where->load : where->load;
+    cost_of_opening(t, place, score);
 }
 
 void plan_trial_cost(const PlanTrial *t, const PlanUnit *u,

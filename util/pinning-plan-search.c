@@ -6,8 +6,9 @@
  *
  * Up to PLAN_EXACT_PLACES the candidates are all smallest sets that are
  * enough, and the search is a branch and bound over all assignments: it
- * starts from a good one, and leaves a branch when the costs so far, plus
- * what the missing units cost at least, are not below the best.  Units that
+ * starts from a good one, takes the closest sets first, and leaves a branch
+ * when the costs so far, plus what the missing units cost at least, are not
+ * below the best.  Units that
  * are alike are kept in ascending order of their candidates, as exchanging
  * them changes nothing.  What is enough for each unit alone may not be
  * enough for all; only then are larger sets candidates too.
@@ -35,7 +36,12 @@
 typedef struct PlanSet {
     unsigned first;         /* index into Candidates.members */
     unsigned n;
+    /* For the exact search only */
+    uint32_t mask;          /* of places */
+    int64_t inner;          /* what it adds to COST_INNER */
 } PlanSet;
+
+QEMU_BUILD_BUG_ON(PLAN_EXACT_PLACES > 32);
 
 typedef struct Candidates {
     GArray *members;        /* of unsigned, places */
@@ -60,10 +66,15 @@ typedef struct Search {
     uint64_t limit;
 } Search;
 
+static const PlanSet *set_at(const Candidates *c, unsigned i)
+{
+    return &g_array_index(c->sets, PlanSet, i);
+}
+
 static const unsigned *set_places(const Candidates *c, unsigned i,
                                   unsigned *n)
 {
-    const PlanSet *set = &g_array_index(c->sets, PlanSet, i);
+    const PlanSet *set = set_at(c, i);
 
     *n = set->n;
     return &g_array_index(c->members, unsigned, set->first);
@@ -216,6 +227,37 @@ static bool add_everything(const Search *s, const PlanUnit *u, Candidates *c)
     return true;
 }
 
+static int compare_sets(gconstpointer a, gconstpointer b)
+{
+    const PlanSet *x = a, *y = b;
+
+    if (x->inner != y->inner) {
+        return x->inner < y->inner ? -1 : 1;
+    }
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* What the exact search wants to know of each set; the closest come first */
+static void measure_sets(const Search *s, Candidates *c)
+{
+    const PlanHost *h = &s->p->host;
+
+    for (unsigned i = 0; i < c->sets->len; i++) {
+        PlanSet *set = &g_array_index(c->sets, PlanSet, i);
+        const unsigned *places = &g_array_index(c->members, unsigned,
+                                                set->first);
+
+        for (unsigned j = 0; j < set->n; j++) {
+            set->mask |= 1u << places[j];
+            for (unsigned k = 0; k < j; k++) {
+                set->inner += h->distance[places[j] * h->n_places +
+                                          places[k]];
+            }
+        }
+    }
+    g_array_sort(c->sets, compare_sets);
+}
+
 static Candidates *find_candidates(const Search *s, const PlanUnit *u)
 {
     Candidates *c = candidates_new();
@@ -227,6 +269,7 @@ static Candidates *find_candidates(const Search *s, const PlanUnit *u)
     }
     if (n <= PLAN_EXACT_PLACES) {
         add_subsets(s, u, c);
+        measure_sets(s, c);
     } else {
         add_neighbourhoods(s, u, c);
     }
@@ -519,20 +562,85 @@ static int64_t fewest_shares(const Search *s, unsigned uses)
     return shares;
 }
 
-/*
- * Raise @score, the costs after unit @done, to what a complete assignment
- * costs at least.  If the missing units must not share to be as good as the
- * best, they open new host nodes, and those are not closer than the closest.
- */
-static void search_bound(const Search *s, unsigned done, PlanScore *score)
+/* Sum of the @k smallest of @n values, which are put in another order */
+static int64_t sum_of_least(int64_t *values, unsigned n, unsigned k)
 {
-    int64_t uses = 0, near = s->nearest, shares, used;
+    int64_t sum = 0;
 
-    for (unsigned i = done + 1; i < s->n; i++) {
-        int64_t k = s->cands[i]->smallest;
+    for (unsigned i = 0; i < k && i < n; i++) {
+        for (unsigned j = i + 1; j < n; j++) {
+            if (values[j] < values[i]) {
+                int64_t less = values[j];
 
-        uses += k;
-        score->cost[COST_INNER] += k * (k - 1) / 2 * near;
+                values[j] = values[i];
+                values[i] = less;
+            }
+        }
+        sum += values[i];
+    }
+    return sum;
+}
+
+/*
+ * Distances between @uses of the @n places in @open: known when all of them
+ * are taken, else none is smaller than the smallest.
+ */
+static int64_t apart_at_least(const Search *s, const unsigned *open,
+                              unsigned n, unsigned uses)
+{
+    const PlanHost *h = &s->p->host;
+    int64_t sum = 0;
+
+    if (uses < n) {
+        return (int64_t)uses * (uses - 1) / 2 * s->nearest;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned j = 0; j < i; j++) {
+            sum += h->distance[open[i] * h->n_places + open[j]];
+        }
+    }
+    return sum;
+}
+
+/* Raise @score by what taking @uses places that nobody has costs at least */
+static void bound_opened(const Search *s, unsigned uses, PlanScore *score)
+{
+    static const PlanCost costs[] = {
+        COST_NODES, COST_NO_DEVICE, COST_DETOUR, COST_APART, COST_MEMORY,
+        COST_LOAD,
+    };
+    int64_t values[ARRAY_SIZE(costs)][PLAN_EXACT_PLACES];
+    unsigned open[PLAN_EXACT_PLACES], n = 0;
+    PlanScore opening;
+
+    for (unsigned i = 0; i < s->p->host.n_places; i++) {
+        if (plan_trial_users(s->t, i)) {
+            continue;
+        }
+        plan_trial_opening(s->t, i, &opening);
+        for (unsigned j = 0; j < ARRAY_SIZE(costs); j++) {
+            values[j][n] = opening.cost[costs[j]];
+        }
+        open[n++] = i;
+    }
+    for (unsigned j = 0; j < ARRAY_SIZE(costs); j++) {
+        score->cost[costs[j]] += sum_of_least(values[j], n, uses);
+    }
+    score->cost[COST_APART] += apart_at_least(s, open, n, uses);
+}
+
+/*
+ * Raise @score, the costs before unit @from, to what a complete assignment
+ * costs at least.  If the missing units must not share to be as good as the
+ * best, they open new host nodes.
+ */
+static void search_bound(const Search *s, unsigned from, PlanScore *score)
+{
+    int64_t uses = 0, shares;
+
+    for (unsigned i = from; i < s->n; i++) {
+        uses += s->cands[i]->smallest;
+        score->cost[COST_INNER] += set_at(s->cands[i], 0)->inner;
     }
     if (!s->own) {
         return;
@@ -541,35 +649,78 @@ static void search_bound(const Search *s, unsigned done, PlanScore *score)
     score->cost[COST_SHARED] += shares;
     if (!shares &&
         score->cost[COST_SHARED] == s->best_score.cost[COST_SHARED]) {
-        used = score->cost[COST_NODES];
-        score->cost[COST_NODES] += uses;
-        score->cost[COST_APART] += (uses * used + uses * (uses - 1) / 2) *
-                                   near;
+        bound_opened(s, uses, score);
     }
+}
+
+/*
+ * Places that the next unit cannot use if the assignment is to be better
+ * than the best: sharing one would make it worse.
+ */
+static uint32_t closed_places(const Search *s, const PlanScore *score)
+{
+    const PlanCost *order = plan_cost_order(s->p);
+    uint32_t mask = 0;
+
+    for (unsigned i = 0; i < COST__MAX; i++) {
+        if (score->cost[order[i]] < s->best_score.cost[order[i]]) {
+            return 0;
+        }
+        if (order[i] == COST_SHARED) {
+            break;
+        }
+    }
+    for (unsigned i = 0; i < s->p->host.n_places; i++) {
+        mask |= plan_trial_users(s->t, i) ? 1u << i : 0;
+    }
+    return mask;
+}
+
+static void search_all(Search *s, unsigned unit);
+
+/* With the set @set for @unit, if that can lead to something better */
+static void search_with(Search *s, unsigned unit, unsigned set)
+{
+    PlanScore score;
+
+    search_cost(s, unit, set, &score);
+    if (plan_score_compare(s->p, &score, &s->best_score) >= 0) {
+        return;
+    }
+    search_add(s, unit, set);
+    search_bound(s, unit + 1, &score);
+    if (plan_score_compare(s->p, &score, &s->best_score) < 0) {
+        if (unit + 1 < s->n) {
+            search_all(s, unit + 1);
+        } else {
+            search_keep(s);
+        }
+    }
+    search_remove(s, unit);
 }
 
 static void search_all(Search *s, unsigned unit)
 {
-    bool again = unit && s->cands[unit] == s->cands[unit - 1];
+    const Candidates *c = s->cands[unit];
+    bool again = unit && c == s->cands[unit - 1];
+    PlanScore least = *plan_trial_score(s->t);
+    int64_t inner;
 
+    search_bound(s, unit, &least);
+    inner = least.cost[COST_INNER] - set_at(c, 0)->inner;
     for (unsigned i = again ? s->choice[unit - 1] : 0;
-         i < s->cands[unit]->sets->len && s->steps < s->limit; i++) {
-        PlanScore score;
+         i < c->sets->len && s->steps < s->limit; i++) {
+        const PlanSet *set = set_at(c, i);
 
-        search_cost(s, unit, i, &score);
-        if (plan_score_compare(s->p, &score, &s->best_score) >= 0) {
-            continue;
+        s->steps++;
+        least.cost[COST_INNER] = inner + set->inner;
+        if (plan_score_compare(s->p, &least, &s->best_score) >= 0) {
+            /* Those that follow are no closer */
+            break;
         }
-        search_add(s, unit, i);
-        search_bound(s, unit, &score);
-        if (plan_score_compare(s->p, &score, &s->best_score) < 0) {
-            if (unit + 1 < s->n) {
-                search_all(s, unit + 1);
-            } else {
-                search_keep(s);
-            }
+        if (!(set->mask & closed_places(s, plan_trial_score(s->t)))) {
+            search_with(s, unit, i);
         }
-        search_remove(s, unit);
     }
 }
 

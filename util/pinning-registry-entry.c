@@ -173,19 +173,18 @@ static bool entry_check_memory(const PinningReservation *entry, Error **errp)
     return true;
 }
 
-static bool entry_check_io_load(const PinningReservation *entry,
-                                Error **errp)
+static bool entry_check_load(const char *member,
+                             const PinningTakenCpuList *cpu, Error **errp)
 {
-    PinningTakenCpuList *cpu;
     unsigned n = 0;
 
-    for (cpu = entry->io_load; cpu; cpu = cpu->next) {
+    for (; cpu; cpu = cpu->next) {
         if (++n > ENTRY_MAX_PROMISES) {
             error_setg(errp, "it has more than %d loads of host CPUs",
                        ENTRY_MAX_PROMISES);
             return false;
         }
-        if (!entry_check_cpus("io-load", cpu->value->host_cpus, errp)) {
+        if (!entry_check_cpus(member, cpu->value->host_cpus, errp)) {
             return false;
         }
     }
@@ -199,7 +198,8 @@ static bool entry_check(const PinningReservation *entry, Error **errp)
            entry_check_cpus("host-cpus", entry->host_cpus, errp) &&
            entry_check_cpus("parked-cpus", entry->parked_cpus, errp) &&
            entry_check_cpus("io-cpus", entry->io_cpus, errp) &&
-           entry_check_io_load(entry, errp) &&
+           entry_check_load("cpu-load", entry->cpu_load, errp) &&
+           entry_check_load("io-load", entry->io_load, errp) &&
            entry_check_memory(entry, errp);
 }
 

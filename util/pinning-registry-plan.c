@@ -38,8 +38,9 @@ static void promise(PinningReservation *entry, uint32_t host_node,
  * evenly, in whole pages.  For interleaving that is so; for a binding to
  * several nodes nobody can know.
  */
-static void promise_evenly(PinningReservation *entry, const CpuSet *host_nodes,
-                           uint64_t page_size, uint64_t size)
+void pinning_reservation_add_memory(PinningReservation *entry,
+                                    const CpuSet *host_nodes,
+                                    uint64_t page_size, uint64_t size)
 {
     uint64_t unit = page_size ?: 1;
     uint64_t pages = DIV_ROUND_UP(size, unit);
@@ -75,7 +76,61 @@ static void promise_node(PinningReservation *entry, const PinningRequest *req,
     } else {
         return;
     }
-    promise_evenly(entry, host_nodes, page_size, node->size);
+    pinning_reservation_add_memory(entry, host_nodes, page_size, node->size);
+}
+
+static PinningTakenCpu *load_at(PinningTakenCpuList **list,
+                                const char *host_cpus)
+{
+    PinningTakenCpu *cpu;
+
+    for (; *list; list = &(*list)->next) {
+        if (g_str_equal((*list)->value->host_cpus, host_cpus)) {
+            return (*list)->value;
+        }
+    }
+    cpu = g_new0(PinningTakenCpu, 1);
+    cpu->host_cpus = g_strdup(host_cpus);
+    QAPI_LIST_PREPEND(*list, cpu);
+    return cpu;
+}
+
+/* From a number of vCPUs to what counts on each CPU; whether all is alike */
+static bool spread_loads(PinningTakenCpuList *list, const CpuSet *all)
+{
+    uint32_t first = 0;
+    unsigned sum = 0;
+    bool alike = true;
+
+    for (; list; list = list->next) {
+        PinningTakenCpu *cpu = list->value;
+        g_autoptr(CpuSet) own = cpulist_parse(cpu->host_cpus, &error_abort);
+        unsigned count = cpuset_count(own);
+
+        cpu->load = DIV_ROUND_UP(cpu->load * 1000, count);
+        first = first ?: cpu->load;
+        alike &= cpu->load == first;
+        sum += count;
+    }
+    return alike && sum == cpuset_count(all);
+}
+
+/* Guest nodes of different sizes do not load their host nodes alike */
+static PinningTakenCpuList *uneven_load(const PinningPlan *plan,
+                                        const CpuSet *host_cpus)
+{
+    g_autoptr(PinningTakenCpuList) list = NULL;
+    const PinningVcpuPlanList *v;
+
+    if (plan->mode == PINNING_MODE_ONE_TO_ONE) {
+        return NULL;
+    }
+    for (v = plan->vcpus; v; v = v->next) {
+        if (*v->value->host_cpus) {
+            load_at(&list, v->value->host_cpus)->load++;
+        }
+    }
+    return spread_loads(list, host_cpus) ? NULL : g_steal_pointer(&list);
 }
 
 PinningReservation *pinning_reservation_new(const char *name,
@@ -94,6 +149,8 @@ PinningReservation *pinning_reservation_new(const char *name,
     host_cpus = pinning_plan_cpus(plan);
     entry->host_cpus = cpulist_format(host_cpus);
     entry->vcpus = QAPI_LIST_LENGTH(plan->vcpus);
+    entry->cpu_load = uneven_load(plan, host_cpus);
+    entry->has_cpu_load = entry->cpu_load != NULL;
     entry->parked_cpus = g_strdup(plan->parked_cpus);
     entry->io_cpus = g_strdup(plan->io_cpus);
     for (n = plan->nodes; n; n = n->next) {

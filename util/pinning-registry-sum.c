@@ -1,5 +1,5 @@
 /*
- * Summing up the reservations of all holders
+ * What the reservations of all holders come to
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,13 +38,24 @@ static void add_to_each(GHashTable *load, const CpuSet *cpus, uint64_t each)
     }
 }
 
+static void add_loads(GHashTable *load, const PinningTakenCpuList *cpu)
+{
+    for (; cpu; cpu = cpu->next) {
+        g_autoptr(CpuSet) cpus = set_of(cpu->value->host_cpus);
+
+        add_to_each(load, cpus, cpu->value->load);
+    }
+}
+
 /* Rounded up: a CPU that somebody may use is never as good as an idle one */
 static void sum_load(GHashTable *load, const PinningReservation *entry)
 {
     g_autoptr(CpuSet) cpus = set_of(entry->host_cpus);
     unsigned count = cpuset_count(cpus);
 
-    if (count) {
+    if (entry->cpu_load) {
+        add_loads(load, entry->cpu_load);
+    } else if (count) {
         add_to_each(load, cpus,
                     DIV_ROUND_UP((uint64_t)entry->vcpus * LOAD_OF_ONE_VCPU,
                                  count));
@@ -103,15 +114,10 @@ static void sum_io_load(PinningTaken *taken, const PinningHolder *holders,
 {
     g_autoptr(GHashTable) load = g_hash_table_new_full(NULL, NULL, NULL,
                                                        g_free);
-    PinningTakenCpuList *cpu;
     size_t i;
 
     for (i = 0; i < n_holders; i++) {
-        for (cpu = holders[i].entry->io_load; cpu; cpu = cpu->next) {
-            g_autoptr(CpuSet) cpus = set_of(cpu->value->host_cpus);
-
-            add_to_each(load, cpus, cpu->value->load);
-        }
+        add_loads(load, holders[i].entry->io_load);
     }
     taken->io_load = load_list(load);
     taken->has_io_load = taken->io_load != NULL;
@@ -245,4 +251,30 @@ PinningTaken *pinning_registry_sum(const PinningHolder *holders,
     taken->has_rotation = true;
     taken->rotation = rotation;
     return taken;
+}
+
+PinningOverlap *pinning_entry_overlap(const PinningReservation *own,
+                                      const PinningReservation *other)
+{
+    g_autoptr(CpuSet) busy = set_of(own->host_cpus);
+    g_autoptr(CpuSet) idle = set_of(own->parked_cpus);
+    g_autoptr(CpuSet) both = set_of(other->host_cpus);
+    g_autoptr(CpuSet) spoilt = set_of(other->parked_cpus);
+    PinningOverlap *overlap;
+
+    /* That both keep a CPU idle disturbs neither */
+    cpuset_and(spoilt, busy);
+    cpuset_or(busy, idle);
+    cpuset_and(both, busy);
+    cpuset_or(both, spoilt);
+    if (cpuset_is_empty(both)) {
+        return NULL;
+    }
+    overlap = g_new0(PinningOverlap, 1);
+    overlap->name = g_strdup(other->name);
+    overlap->uuid = g_strdup(other->uuid);
+    overlap->pid = other->pid;
+    overlap->mode = other->mode;
+    overlap->host_cpus = cpulist_format(both);
+    return overlap;
 }

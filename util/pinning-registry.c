@@ -10,6 +10,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/qapi-types-pinning.h"
+#include "qapi/util.h"
 #include "qemu/pinning-registry-int.h"
 
 #define SHARED_DIR "/run/qemu-pinning"
@@ -89,9 +90,27 @@ static void registry_leave(PinningRegistry *reg)
     }
     close(reg->fd);
     reg->fd = -1;
-    if (registry_file_state(reg->dirfd, reg->name) == REGISTRY_DEAD) {
+    if (reg->dirfd >= 0 &&
+        registry_file_state(reg->dirfd, reg->name) == REGISTRY_DEAD) {
         unlinkat(reg->dirfd, reg->name, 0);
     }
+}
+
+void pinning_registry_seal(PinningRegistry *reg)
+{
+    if (reg && reg->dirfd >= 0) {
+        close(reg->dirfd);
+        reg->dirfd = -1;
+    }
+}
+
+static bool registry_in_reach(const PinningRegistry *reg, Error **errp)
+{
+    if (reg->dirfd < 0) {
+        error_setg(errp, "Registry %s is out of reach after -run-with chroot=",
+                   reg->dir);
+    }
+    return reg->dirfd >= 0;
 }
 
 void pinning_registry_close(PinningRegistry *reg)
@@ -103,7 +122,7 @@ void pinning_registry_close(PinningRegistry *reg)
     if (reg->lockfd >= 0) {
         pinning_registry_unlock(reg);
     }
-    close(reg->dirfd);
+    pinning_registry_seal(reg);
     g_hash_table_unref(reg->named);
     g_free(reg->name);
     g_free(reg->dir);
@@ -113,6 +132,9 @@ void pinning_registry_close(PinningRegistry *reg)
 bool pinning_registry_lock(PinningRegistry *reg, Error **errp)
 {
     assert(reg->lockfd < 0);
+    if (!registry_in_reach(reg, errp)) {
+        return false;
+    }
     reg->lockfd = registry_dir_lock(reg->dirfd, reg->dir, LOCK_TIMEOUT_MS,
                                     errp);
     return reg->lockfd >= 0;
@@ -191,6 +213,9 @@ static bool registry_for_each(PinningRegistry *reg, GPtrArray *warnings,
     g_autoptr(GPtrArray) names = NULL;
     unsigned i;
 
+    if (!registry_in_reach(reg, errp)) {
+        return false;
+    }
     names = registry_dir_names(reg->dirfd, reg->dir, swept, errp);
     if (!names) {
         return false;
@@ -378,6 +403,11 @@ bool pinning_registry_record(PinningRegistry *reg, PinningReservation *entry,
     return true;
 }
 
+bool pinning_registry_holds(const PinningRegistry *reg)
+{
+    return reg->fd >= 0;
+}
+
 bool pinning_registry_inherit(PinningRegistry *reg, Error **errp)
 {
     if (reg->fd >= 0 && fcntl(reg->fd, F_SETFD, 0) < 0) {
@@ -435,6 +465,42 @@ GPtrArray *pinning_registry_list(PinningRegistry *reg, bool dead,
     }
     g_ptr_array_sort(list, compare_arrival);
     return g_steal_pointer(&list);
+}
+
+typedef struct OverlapState {
+    const PinningReservation *own;
+    PinningOverlapList **tail;
+} OverlapState;
+
+static void overlap_visit(PinningRegistry *reg, const RegistryFile *file,
+                          PinningReservation *entry, void *opaque)
+{
+    OverlapState *state = opaque;
+    PinningOverlap *overlap = NULL;
+
+    if (entry && file->state == REGISTRY_ALIVE &&
+        !registry_is_own(reg, file)) {
+        overlap = pinning_entry_overlap(state->own, entry);
+    }
+    if (overlap) {
+        QAPI_LIST_APPEND(state->tail, overlap);
+    }
+    qapi_free_PinningReservation(entry);
+}
+
+bool pinning_registry_overlaps(PinningRegistry *reg,
+                               const PinningReservation *own,
+                               PinningOverlapList **overlaps, Error **errp)
+{
+    OverlapState state = { .own = own, .tail = overlaps };
+
+    *overlaps = NULL;
+    if (registry_for_each(reg, NULL, NULL, overlap_visit, &state, errp)) {
+        return true;
+    }
+    qapi_free_PinningOverlapList(*overlaps);
+    *overlaps = NULL;
+    return false;
 }
 
 static void collect_visit(PinningRegistry *reg, const RegistryFile *file,

@@ -13,9 +13,22 @@
 /* Room for the longest set that cpulist_parse() takes, and its padding */
 #define SYSFS_MAX_LENGTH (CPULIST_MAX_LENGTH + 4 * KiB)
 
+/* As much as sysfs gives at once, or less: the smallest page there is */
+#define SYSFS_CHUNK (4 * KiB)
+
+/* Directories that are kept open: of CPUs, nodes, and what else is counted */
+#define N_BASES 4
+
+/* A directory with numbered ones in it, of which many files are read */
+typedef struct SysfsBase {
+    char *path;             /* or NULL */
+    int dirfd;
+} SysfsBase;
+
 struct SysfsReader {
     char *root;             /* as it was named, for messages */
     int dirfd;              /* the root directory, or -1 */
+    SysfsBase bases[N_BASES];
     SysfsCapture *capture;  /* or NULL */
     GString *content;       /* of the file that is being read */
     uint64_t count;
@@ -99,6 +112,10 @@ void sysfs_reader_free(SysfsReader *r)
     if (r->dirfd >= 0) {
         close(r->dirfd);
     }
+    for (int i = 0; i < N_BASES && r->bases[i].path; i++) {
+        close(r->bases[i].dirfd);
+        g_free(r->bases[i].path);
+    }
     sysfs_capture_free(r->capture);
     g_string_free(r->content, true);
     g_free(r->root);
@@ -130,8 +147,12 @@ static SysfsResult failed(const SysfsReader *r, const char *path, int err,
     return broken(r, path, g_strerror(err), errp);
 }
 
-/* Returns: bytes read, @size at most, or a negative errno value */
-static ssize_t read_all(int fd, char *buf, size_t size)
+/*
+ * Returns: bytes read, @size at most, or a negative errno value.  Where a
+ * page or more is always given at once, less than that is the end of the
+ * file, and need not be asked for: there are thousands of small files.
+ */
+static ssize_t read_all(int fd, char *buf, size_t size, bool in_pages)
 {
     size_t len = 0;
     ssize_t n;
@@ -142,15 +163,53 @@ static ssize_t read_all(int fd, char *buf, size_t size)
             return -errno;
         }
         len += n;
-    } while (n > 0 && len < size);
+    } while (n > 0 && len < size && !(in_pages && n < SYSFS_CHUNK));
     return len;
+}
+
+/*
+ * Where to look for @path, which is made relative to that: finding a file
+ * takes longer than reading it, and nearly all begin alike.
+ */
+static int find_base(SysfsReader *r, const char **path)
+{
+    size_t len = strcspn(*path, "0123456789");
+    g_autofree char *dir = NULL;
+    int fd;
+
+    while (len > 0 && (*path)[len - 1] != '/') {
+        len--;
+    }
+    if (!len || !(*path)[len]) {
+        return r->dirfd;
+    }
+    for (int i = 0; i < N_BASES; i++) {
+        SysfsBase *base = &r->bases[i];
+
+        if (!base->path) {
+            dir = g_strndup(*path, len);
+            fd = openat(r->dirfd, dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+            if (fd < 0) {
+                break;
+            }
+            base->path = g_steal_pointer(&dir);
+            base->dirfd = fd;
+        }
+        if (strlen(base->path) == len && !memcmp(base->path, *path, len)) {
+            *path += len;
+            return base->dirfd;
+        }
+    }
+    return r->dirfd;
 }
 
 static SysfsResult read_from_dir(SysfsReader *r, const char *path,
                                  Error **errp)
 {
+    const char *name = path;
+    int dirfd = find_base(r, &name);
     /* A fixture may hold anything: do not wait for a FIFO's other end */
-    int fd = openat(r->dirfd, path,
+    int fd = openat(dirfd, name,
                     O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     ssize_t len;
 
@@ -158,7 +217,8 @@ static SysfsResult read_from_dir(SysfsReader *r, const char *path,
         return failed(r, path, errno, errp);
     }
     g_string_set_size(r->content, SYSFS_MAX_LENGTH + 1);
-    len = read_all(fd, r->content->str, r->content->len);
+    len = read_all(fd, r->content->str, r->content->len,
+                   g_str_has_prefix(path, "sys/"));
     close(fd);
     if (len < 0) {
         return failed(r, path, -len, errp);

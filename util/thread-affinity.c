@@ -59,6 +59,13 @@ bool thread_affinity_set(pid_t tid, const CpuSet *cpus, Error **errp)
     return true;
 }
 
+bool thread_exists(pid_t tid)
+{
+    g_autoptr(CpuSet) cpus = thread_affinity_get(tid, NULL);
+
+    return cpus;
+}
+
 static char *read_task_file(pid_t tid, const char *name)
 {
     g_autofree char *path = g_strdup_printf("/proc/self/task/%d/%s",

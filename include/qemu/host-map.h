@@ -14,6 +14,7 @@ typedef enum HostMapMark {
     HOST_MAP_HELPERS = 1,   /* main loop and helper threads */
     HOST_MAP_IO = 2,        /* iothreads and vhost workers */
     HOST_MAP_PARKED = 4,    /* nothing, on purpose */
+    HOST_MAP_RESERVED = 8,  /* vCPUs that may come later */
 } HostMapMark;
 
 typedef struct HostMap HostMap;
@@ -54,8 +55,9 @@ const CpuSet *host_map_vcpus(const HostMap *map, unsigned cpu);
  * @map: the map
  * @cpu: a host CPU
  *
- * Returns: who is on @cpu, in few characters: "v0-3", else "io", "h", "#"
- * for one that is kept idle, or ".".  Free with g_free().
+ * Returns: who is on @cpu, in few characters: "v0-3", else "r" for one that is
+ * reserved, "#" for one that is kept idle, "io", "h", or ".".  Free with
+ * g_free().
  */
 char *host_map_label(const HostMap *map, unsigned cpu);
 

@@ -51,6 +51,7 @@ typedef struct HostNode {
     CpuSet *cpus;           /* online CPUs; may be empty */
     int64_t memory;         /* bytes; 0: none; HOST_UNKNOWN: not told */
     int64_t free;           /* bytes or HOST_UNKNOWN */
+    int64_t available;      /* with cache that can be dropped; the same */
     int tier;               /* memory tier or HOST_UNKNOWN; lower is faster */
     CpuSet *initiators;     /* nodes with the best access, or NULL */
     HostHugepages *hugepages;

@@ -71,6 +71,17 @@ typedef struct PinningHolder {
 PinningTaken *pinning_registry_sum(const PinningHolder *holders,
                                    size_t n_holders, uint32_t rotation);
 
+/**
+ * pinning_entry_overlap:
+ * @own: an entry
+ * @other: another one
+ *
+ * Returns: what @other has in common with @own, to free with
+ * qapi_free_PinningOverlap(), or NULL if that is nothing.
+ */
+PinningOverlap *pinning_entry_overlap(const PinningReservation *own,
+                                      const PinningReservation *other);
+
 /* util/pinning-registry-proc.c: what /proc says about a holder */
 
 /**

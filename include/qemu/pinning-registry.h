@@ -51,6 +51,16 @@ PinningRegistry *pinning_registry_open(const char *dir, Error **errp);
 void pinning_registry_set_captured(PinningRegistry *reg);
 
 /**
+ * pinning_registry_seal:
+ * @reg: the registry, or NULL
+ *
+ * For a process that is about to chroot: an open directory would be a way
+ * out.  The entry stays as it is for the life of the process; what needs the
+ * directory fails from now on and says why.
+ */
+void pinning_registry_seal(PinningRegistry *reg);
+
+/**
  * pinning_registry_close:
  * @reg: the registry, or NULL; the entry of this process ends
  */
@@ -104,6 +114,19 @@ PinningReservation *pinning_reservation_new(const char *name,
                                             const PinningPlan *plan);
 
 /**
+ * pinning_reservation_add_memory:
+ * @entry: a reservation
+ * @host_nodes: where the memory is, evenly
+ * @page_size: size of its pages, 0 for ordinary memory
+ * @size: bytes
+ *
+ * Promises memory that is not in the plan @entry was made for.
+ */
+void pinning_reservation_add_memory(PinningReservation *entry,
+                                    const CpuSet *host_nodes,
+                                    uint64_t page_size, uint64_t size);
+
+/**
  * pinning_registry_record:
  * @reg: the registry, locked
  * @entry: what this process holds from now on, in place of what it held
@@ -143,6 +166,14 @@ PinningPlan *pinning_registry_choose(PinningRegistry *reg,
                                      GPtrArray *warnings, Error **errp);
 
 /**
+ * pinning_registry_holds:
+ * @reg: the registry
+ *
+ * Returns: whether this process has an entry in it.
+ */
+bool pinning_registry_holds(const PinningRegistry *reg);
+
+/**
  * pinning_registry_inherit:
  * @reg: the registry
  * @errp: pointer to error object
@@ -168,6 +199,21 @@ bool pinning_registry_inherit(PinningRegistry *reg, Error **errp);
  */
 GPtrArray *pinning_registry_list(PinningRegistry *reg, bool dead,
                                  GPtrArray *warnings, Error **errp);
+
+/**
+ * pinning_registry_overlaps:
+ * @reg: the registry
+ * @own: what this process holds
+ * @overlaps: where to put the other live holders that have host CPUs which
+ *            @own has too, or which one of the two keeps idle; free it with
+ *            qapi_free_PinningOverlapList()
+ * @errp: pointer to error object
+ *
+ * Returns: true, or false with @errp set if the directory cannot be read.
+ */
+bool pinning_registry_overlaps(PinningRegistry *reg,
+                               const PinningReservation *own,
+                               PinningOverlapList **overlaps, Error **errp);
 
 /**
  * pinning_registry_collect:

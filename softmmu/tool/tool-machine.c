@@ -99,7 +99,8 @@ bool tool_machine_init(ToolMachine *m, const ToolArgs *args, Error **errp)
         return false;
     }
     req->options = m->options;
-    req->memory = 128 * MiB;
+    /* As little as QEMU gives a machine; a program promises itself none */
+    req->memory = args->command ? 0 : 128 * MiB;
     if ((args->memory && !parse_memory(req, args->memory, errp)) ||
         (args->page_size && !parse_size("page-size", args->page_size,
                                         &req->page_size, errp)) ||

@@ -32,7 +32,7 @@ static const ToolOption options[] = {
     { "memory", TOOL_PLAN, "SIZE", "as -m: 8G" },
     { "page-size", TOOL_PLAN, "SIZE", "memory is in pages of this size: 2M" },
     { "numa", TOOL_PLAN, "NUMA",
-      "as -numa: node,cpus=0-1,hostnodes=2; may be repeated" },
+      "as -numa: node,cpus=0-1,hostnodes=2; repeatable" },
     { "cpus", TOOL_PLAN, "LIST", "host CPUs that may be used at all", true },
     { "hostnodes", TOOL_PLAN, "LIST", "host nodes that may be used", true },
     { "smt", TOOL_PLAN, "SMT", "prefer, isolate, require", true },
@@ -46,11 +46,15 @@ static const ToolOption options[] = {
     { "io-cpus", TOOL_PLAN, "LIST",
       "host CPUs of iothreads and vhost workers", true },
     { "vnuma", TOOL_PLAN, "on|off",
-      "one guest node for each socket; on with several sockets", true },
+      "a guest node for each socket; on if there are several", true },
     { "guest-topology", TOOL_PLAN, "WHAT", "keep, host", true },
-    { "exclusive", TOOL_PLAN, "on|off", "share no host CPU", true },
+    { "exclusive", TOOL_TRIAL, "on|off", "share no host CPU", true },
+    { "exclusive", TOOL_RUN, NULL, "nobody else may use these host CPUs",
+      true },
     { "device-nodes", TOOL_PLAN, "LIST", "host nodes of assigned devices" },
-    { "taken", TOOL_PLAN, "FILE", "what others hold: PinningTaken as JSON" },
+    { "taken", TOOL_TRIAL, "FILE", "what others hold: PinningTaken as JSON" },
+    { "registry", TOOL_RUN, "DIR|off", "directory of the registry" },
+    { "name", TOOL_RUN, "NAME", "name of the entry; that of the command" },
     { "json", TOOL_JSON, NULL, "print what the QMP command returns" },
     { "svg", TOOL_MAP, "FILE", "draw into FILE as SVG" },
     { "width", TOOL_MAP, "COLUMNS", "columns of text; the terminal's" },
@@ -83,8 +87,8 @@ static void set_pinning(ToolArgs *args, const ToolOption *o,
                         const char *value)
 {
     const char *before = qdict_get_try_str(args->pinning, member_of(o));
-    bool list = !strcmp(o->value, "LIST");
-    g_auto(GStrv) parts = g_strsplit(value, ",,", 0);
+    bool list = !g_strcmp0(o->value, "LIST");
+    g_auto(GStrv) parts = g_strsplit(value ?: "on", ",,", 0);
     g_autofree char *once = g_strjoinv(",", parts);
     g_autofree char *sum = list && before
         ? g_strdup_printf("%s,%s", before, once) : g_strdup(once);
@@ -113,6 +117,8 @@ static char **string_of(ToolArgs *args, const char *name)
         { "taken", &args->taken },
         { "svg", &args->svg },
         { "width", &args->width },
+        { "registry", &args->registry },
+        { "name", &args->name },
     };
 
     for (int i = 0; i < ARRAY_SIZE(strings); i++) {
@@ -155,11 +161,26 @@ static struct option *long_options(unsigned accepts, GPtrArray *names)
             char *name = g_strdup_printf("pinning-%s", member_of(o));
 
             g_ptr_array_add(names, name);
-            list[n++] = (struct option) { name, 1, NULL, 256 + i };
+            list[n++] = (struct option) { name, o->value ? 1 : 0, NULL,
+                                          256 + i };
         }
     }
     list[n] = (struct option) { "help", 0, NULL, 'h' };
     return list;
+}
+
+/* What follows the options: the command to run, or nothing */
+static void take_rest(ToolArgs *args, unsigned accepts, char **rest,
+                      Error **errp)
+{
+    if (accepts & TOOL_RUN) {
+        args->command = rest;
+        if (!*rest) {
+            error_setg(errp, "there is no command to run");
+        }
+    } else if (*rest) {
+        error_setg(errp, "'%s' is not an option", *rest);
+    }
 }
 
 bool tool_args_parse(ToolArgs *args, unsigned accepts, int argc, char **argv,
@@ -168,13 +189,15 @@ bool tool_args_parse(ToolArgs *args, unsigned accepts, int argc, char **argv,
     ERRP_GUARD();
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_autofree struct option *list = long_options(accepts, names);
+    /* The options of a command that is to be run are its own */
+    const char *letters = accepts & TOOL_RUN ? "+:h" : ":h";
     int c;
 
     args->pinning = qdict_new();
     args->numa = g_ptr_array_new_with_free_func(g_free);
     opterr = 0;
-    optind = 1;
-    while ((c = getopt_long(argc, argv, ":h", list, NULL)) != -1) {
+    optind = 0;
+    while ((c = getopt_long(argc, argv, letters, list, NULL)) != -1) {
         if (c == 'h') {
             *help = true;
             return true;
@@ -187,8 +210,8 @@ bool tool_args_parse(ToolArgs *args, unsigned accepts, int argc, char **argv,
         }
         set_option(args, &options[c - 256], optarg);
     }
-    if (!*errp && optind < argc) {
-        error_setg(errp, "'%s' is not an option", argv[optind]);
+    if (!*errp) {
+        take_rest(args, accepts, argv + optind, errp);
     }
     if (*errp) {
         error_append_hint(errp, "Try 'qemu-pinning %s --help'.\n", argv[0]);
@@ -208,6 +231,8 @@ void tool_args_clear(ToolArgs *args)
     g_free(args->taken);
     g_free(args->svg);
     g_free(args->width);
+    g_free(args->registry);
+    g_free(args->name);
     qobject_unref(args->pinning);
     g_clear_pointer(&args->numa, g_ptr_array_unref);
 }

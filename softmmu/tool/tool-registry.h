@@ -7,9 +7,14 @@
 #ifndef TOOL_REGISTRY_H
 #define TOOL_REGISTRY_H
 
+#include "tool.h"
+
+/* Exit status of "run" where nothing was run, as env(1) and nice(1) have it */
+#define TOOL_RUN_FAILED 125
+
 /* The commands; they return the exit status, @argv[0] is their name. */
 int tool_list(int argc, char **argv);
-int tool_run(int argc, char **argv);
+int tool_run(const ToolArgs *args, Error **errp);
 
 /**
  * tool_registry_dir:

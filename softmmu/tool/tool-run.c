@@ -17,13 +17,11 @@
 #include "qemu/pinning-registry.h"
 #include "qemu/thread-affinity.h"
 #include "tool-registry.h"
-#include "tool-run.h"
 
 /* <linux/mempolicy.h> of hosts before 5.15 does not have it */
 #define RUN_MPOL_PREFERRED_MANY 5
 
 /* As env(1) and nice(1) have it */
-#define STATUS_NOT_RUN 125
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
 
@@ -108,26 +106,27 @@ static void tell_program(const PinningPlan *plan)
     g_setenv("QEMU_PINNING_NODES", node_list, true);
 }
 
-static PinningRegistry *run_open_registry(const RunOptions *o, Error **errp)
+static PinningRegistry *open_registry(const ToolArgs *args, Error **errp)
 {
     g_autofree char *dir = NULL;
     PinningRegistry *reg;
 
-    if (o->registry && g_str_equal(o->registry, "off")) {
+    if (!g_strcmp0(args->registry, "off")) {
         return NULL;
     }
-    dir = tool_registry_dir(o->registry, o->root, errp);
+    dir = tool_registry_dir(args->registry, args->root, errp);
     reg = dir ? pinning_registry_open(dir, errp) : NULL;
-    if (reg && o->root) {
+    if (reg && args->root) {
         pinning_registry_set_captured(reg);
     }
     return reg;
 }
 
-static bool run_exclusive(const RunOptions *o)
+static const char *name_of(const ToolArgs *args)
 {
-    return o->request.options->has_exclusive &&
-           o->request.options->exclusive;
+    const char *slash = strrchr(args->command[0], '/');
+
+    return args->name ?: slash ? slash + 1 : args->command[0];
 }
 
 static void report_all(const GPtrArray *warnings, const strList *more)
@@ -142,15 +141,16 @@ static void report_all(const GPtrArray *warnings, const strList *more)
     }
 }
 
-static PinningPlan *run_plan(const RunOptions *o, PinningRegistry **reg,
-                             const HostTopology *topo, Error **errp)
+static PinningPlan *choose(const ToolArgs *args, const PinningRequest *req,
+                           PinningRegistry **reg, const HostTopology *topo,
+                           Error **errp)
 {
     g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
     Error *err = NULL;
     PinningPlan *plan;
 
-    *reg = run_open_registry(o, &err);
-    if (!*reg && run_exclusive(o)) {
+    *reg = open_registry(args, &err);
+    if (!*reg && req->options->exclusive) {
         if (!err) {
             error_setg(&err, "--exclusive needs a registry, --registry is"
                        " 'off'");
@@ -163,49 +163,45 @@ static PinningPlan *run_plan(const RunOptions *o, PinningRegistry **reg,
                     error_get_pretty(err));
         error_free(err);
     }
-    plan = pinning_registry_choose(*reg, topo, &o->request, o->name, NULL,
+    plan = pinning_registry_choose(*reg, topo, req, name_of(args), NULL,
                                    warnings, errp);
     report_all(warnings, plan ? plan->warnings : NULL);
     return plan;
 }
 
-static bool run_prepare(const RunOptions *o, PinningRegistry **reg,
-                        Error **errp)
+static bool prepare(const ToolArgs *args, PinningRegistry **reg,
+                    Error **errp)
 {
-    g_autoptr(HostTopology) topo = host_topology_new(o->root, NULL, errp);
-    PinningPlan *plan;
-    bool ok;
+    g_auto(ToolMachine) machine = { 0 };
+    g_autoptr(HostTopology) topo = NULL;
+    g_autoptr(PinningPlan) plan = NULL;
 
-    if (!topo) {
+    if (!qdict_haskey(args->pinning, "mode")) {
+        qdict_put_str(args->pinning, "mode", "one-to-one");
+    }
+    if (!tool_machine_init(&machine, args, errp)) {
         return false;
     }
-    plan = run_plan(o, reg, topo, errp);
-    if (!plan) {
+    topo = tool_host_new(args, errp);
+    plan = topo ? choose(args, &machine.req, reg, topo, errp) : NULL;
+    if (!plan || (!args->root && !apply(topo, plan, errp)) ||
+        (*reg && !pinning_registry_inherit(*reg, errp))) {
         return false;
     }
-    ok = (o->root || apply(topo, plan, errp)) &&
-         (!*reg || pinning_registry_inherit(*reg, errp));
     tell_program(plan);
-    qapi_free_PinningPlan(plan);
-    return ok;
+    return true;
 }
 
-int tool_run(int argc, char **argv)
+int tool_run(const ToolArgs *args, Error **errp)
 {
-    g_auto(RunOptions) o = { };
     g_autoptr(PinningRegistry) reg = NULL;
-    Error *err = NULL;
     int status;
 
-    if (!tool_run_parse(&o, argc, argv, &status)) {
-        return status;
+    if (!prepare(args, &reg, errp)) {
+        return TOOL_RUN_FAILED;
     }
-    if (!run_prepare(&o, &reg, &err)) {
-        error_report_err(err);
-        return STATUS_NOT_RUN;
-    }
-    execvp(o.command[0], o.command);
+    execvp(args->command[0], args->command);
     status = errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-    error_report("Cannot run '%s': %s", o.command[0], strerror(errno));
+    error_report("Cannot run '%s': %s", args->command[0], strerror(errno));
     return status;
 }

@@ -2,12 +2,13 @@
 #
 # Many holders at once in one registry of reservations, killed at any moment.
 #
-# registry-race.py [--rounds N] [--capture FILE] [QEMU-PINNING]
+# registry-race.py [--rounds N] [--capture FILE] [--qemu QEMU] [QEMU-PINNING]
 #
 # Starts 64 "qemu-pinning run --root" on a captured host of 64 CPUs, kills and
 # replaces some at random, and looks into the registry all the while: no CPU
 # may have two holders that live, no host node may have promised more memory
-# than it had free.  Then one "run" is killed at each of its system calls.
+# than it had free.  Then one "run" is killed at each of its system calls, and
+# more QEMUs than this machine has CPUs are started at once, and killed.
 # The looking is done here, with this script's own idea of the files and
 # locks, so that the tool is not its own judge.  TAP.
 #
@@ -31,12 +32,14 @@ import time
 HERE = os.path.dirname(os.path.realpath(__file__))
 REPO = os.path.dirname(os.path.dirname(HERE))
 TOOL = os.path.join(REPO, 'build', 'bin', 'qemu-pinning')
+QEMU = os.path.join(REPO, 'build', 'bin', 'qemu-system-x86_64')
 CAPTURE = os.path.join(REPO, 'tests', 'data', 'host-topology',
                        'hwloc-opteron-6276-cmt.capture')
 
 HOLDERS = 64
 TIMEOUT = 120       # seconds; what takes as long has hung
 STRACE_STEPS = 400  # runs under strace at most
+QEMU_ROUNDS = 3
 
 # <fcntl.h>, which Python's module knows in later versions only
 F_OFD_GETLK = 36
@@ -229,6 +232,112 @@ def run_rounds(args, kind, rounds):
         race.close()
 
 
+class Machines:
+    """QEMUs that each want a CPU of this machine for themselves"""
+
+    def __init__(self, args):
+        self.tool = args.tool
+        self.registry = tempfile.mkdtemp(prefix='registry-race-')
+        self.cpus = os.sched_getaffinity(0)
+        self.command = [
+            args.qemu, '-nodefaults', '-display', 'none', '-machine', 'pc',
+            '-m', '4M', '-name', 'race,debug-threads=on', '-S', '-accel',
+            'tcg,thread=multi,pinning=one-to-one,pinning-exclusive=on,'
+            'pinning-registry=' + self.registry]
+        self.started = []
+
+    def start(self):
+        log = tempfile.TemporaryFile('w+')
+        qemu = subprocess.Popen(self.command, stderr=log)
+        qemu.log = log
+        self.started.append(qemu)
+
+    def masks(self):
+        """CPUs of the vCPU of each QEMU that has come so far"""
+        masks = {}
+        for qemu in self.started:
+            for task in glob.glob('/proc/%d/task/*' % qemu.pid):
+                try:
+                    with open(task + '/comm') as comm:
+                        if not comm.read().startswith('CPU '):
+                            continue
+                    with open(task + '/status') as status:
+                        found = re.search(r'Cpus_allowed_list:\t(\S+)',
+                                          status.read())
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+                masks[qemu.pid] = parse_list(found[1])
+        return masks
+
+    def look(self):
+        """No CPU has two of them, whatever the registry says"""
+        masks = self.masks()
+        used = [cpu for mask in masks.values() for cpu in mask]
+        if len(used) != len(set(used)) or any(
+                len(mask) != 1 for mask in masks.values()):
+            raise AssertionError('these share CPUs: %s' % masks)
+        return masks
+
+    def reap(self):
+        """Forget those that were refused; the reason must be the right one"""
+        for qemu in list(self.started):
+            if qemu.poll() is None:
+                continue
+            self.started.remove(qemu)
+            qemu.log.seek(0)
+            said = qemu.log.read()
+            qemu.log.close()
+            if qemu.returncode != -signal.SIGKILL and (
+                    "held by 'race'" not in said):
+                raise AssertionError('a QEMU ended with status %d: %s' % (
+                    qemu.returncode, said))
+
+    def settle(self):
+        """Till as many as there are CPUs have one"""
+        end = time.monotonic() + TIMEOUT
+        while len(self.look()) < len(self.cpus) or len(
+                self.started) > len(self.cpus):
+            self.reap()
+            if len(self.started) < len(self.cpus):
+                self.start()
+            if time.monotonic() > end:
+                raise AssertionError('not all CPUs are used')
+            time.sleep(0.02)
+
+    def round(self):
+        for _ in range(3 * len(self.cpus)):
+            self.start()
+        for _ in range(2 * len(self.cpus)):
+            time.sleep(random.uniform(0, 0.2))
+            victim = random.choice(self.started)
+            victim.kill()
+            victim.wait(TIMEOUT)
+            self.reap()
+            self.look()
+            self.start()
+        self.settle()
+        self.close()
+        if live_entries(self.registry):
+            raise AssertionError('all are dead, and something is held')
+
+    def close(self):
+        for qemu in self.started:
+            qemu.kill()
+            qemu.wait(TIMEOUT)
+            qemu.log.close()
+        self.started = []
+
+
+def run_machines(args):
+    machines = Machines(args)
+    try:
+        for _ in range(QEMU_ROUNDS):
+            machines.round()
+    finally:
+        machines.close()
+        shutil.rmtree(machines.registry)
+
+
 def system_calls(race):
     """The calls of a run, each with how often it was made before"""
     with tempfile.NamedTemporaryFile('r') as log:
@@ -299,14 +408,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--rounds', type=int, default=20)
     parser.add_argument('--capture', default=CAPTURE)
+    parser.add_argument('--qemu', default=QEMU)
     parser.add_argument('--seed', type=int,
                         default=int.from_bytes(os.urandom(4), 'big'))
     parser.add_argument('tool', nargs='?', default=TOOL)
     args = parser.parse_args()
     args.tool = os.path.abspath(args.tool)
+    args.qemu = os.path.abspath(args.qemu)
 
     random.seed(args.seed)
-    print('1..%d' % (len(KINDS) + 1), flush=True)
+    print('1..%d' % (len(KINDS) + 2), flush=True)
     print('# seed %d, %d rounds' % (args.seed, args.rounds), flush=True)
     ok = True
     for i, kind in enumerate(KINDS):
@@ -320,6 +431,7 @@ def main():
     else:
         print('ok %d killed at system calls # SKIP no strace here' %
               (len(KINDS) + 1))
+    ok &= report(len(KINDS) + 2, 'QEMUs at once', run_machines, args)
     return 0 if ok else 1
 
 

@@ -40,6 +40,15 @@ def entries(registry):
     return json.loads(tool('list', '--json', '--registry', registry)[0])
 
 
+def parse_list(text):
+    """Members of a list such as '0-3,8'"""
+    members = []
+    for part in filter(None, text.split(',')):
+        first, _, last = part.partition('-')
+        members += range(int(first), int(last or first) + 1)
+    return members
+
+
 def files(registry):
     return [name for name in os.listdir(registry) if name != 'lock']
 
@@ -79,6 +88,30 @@ def test_captured(registry):
     assert told and allowed.split()[-1] != told, output
     entry, = entries(registry)
     assert entry['host-cpus'] == told, entry
+
+
+def test_plan_options(registry):
+    """it goes where "plan" says, whatever the options"""
+    machine = ('--root', CAPTURE, '--smp', '4,sockets=2,cores=1,threads=2',
+               '--numa', 'node,cpus=0-1,hostnodes=6', '--numa',
+               'node,cpus=2-3,hostnodes=3', '--memory', '1G',
+               '--smt', 'require')
+    plan = json.loads(tool('plan', '--json', '--mode', 'one-to-one',
+                           *machine)[0])
+    output, _ = tool('run', '--registry', registry, *machine, '--', 'sh',
+                     '-c', SHOW + '; echo "$QEMU_PINNING_NODES"')
+    told = output.split('\n')
+    entry, = entries(registry)
+    assert told[1] == entry['host-cpus'], (told, entry)
+    assert told[2] == '3,6', told
+    want = sorted(int(vcpu['host-cpus']) for vcpu in plan['vcpus'])
+    assert len(set(want)) == 4, plan
+    assert parse_list(told[1]) == want, (told, plan)
+    assert sorted((m['host-node'], m['size']) for m in entry['memory']) == [
+        (3, 512 << 20), (6, 512 << 20)], entry
+    # What follows the command is the command's
+    output, _ = tool('run', '--registry', registry, 'echo', '--smp', 'x')
+    assert output == '--smp x\n', output
 
 
 def test_entry(registry):
@@ -191,13 +224,15 @@ def test_lost_lock(registry):
 def test_wrong_words(registry):
     """mistakes on the command line are named"""
     for args, text in (
-            (('run', '--smp', '0', '--', 'true'), "--smp is '0'"),
-            (('run', '--smp', 'x', '--', 'true'), "--smp is 'x'"),
-            (('run', '--memory', '4Q', '--', 'true'), "--memory is '4Q'"),
-            (('run', '--colour', 'red', '--', 'true'), "'colour'"),
+            (('run', '--smp', '0', '--', 'true'), 'cpus=0 is not between'),
+            (('run', '--smp', 'x', '--', 'true'), 'expects integer'),
+            (('run', '--smp', '4,cores=3', '--', 'true'), 'cores 3'),
+            (('run', '--memory', '4Q', '--', 'true'), "not '4Q'"),
+            (('run', '--colour', 'red', '--', 'true'), "'--colour'"),
+            (('run', '--taken', 'file', '--', 'true'), "'--taken'"),
             (('run', '--mode', 'fast', '--', 'true'), "'fast'"),
             (('run', '--registry', registry), 'no command'),
-            (('run', '--smp'), '--smp needs a value')):
+            (('run', '--smp'), "'--smp' needs a value")):
         _, complaint = tool(*args, status=125)
         assert text in complaint, (args, complaint)
     _, complaint = tool('list', 'all', status=1)

@@ -58,6 +58,7 @@ static void build_node(HostTopology *topo, const HostSpec *s, unsigned node)
     n->cpus = cpuset_new();
     n->memory = s->memory;
     n->free = s->memory;
+    n->available = s->memory;
     n->tier = HOST_UNKNOWN;
     for (unsigned other = 0; other < topo->n_nodes; other++) {
         topo->distances[node * topo->n_nodes + other] =
@@ -160,6 +161,7 @@ void host_memory(HostTopology *topo, unsigned node, int64_t memory,
 
     n->memory = memory;
     n->free = free;
+    n->available = free;
 }
 
 void host_hugepages(HostTopology *topo, unsigned node, uint64_t size,

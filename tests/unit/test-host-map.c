@@ -81,6 +81,29 @@ static void test_floating(void)
         "vN: vCPU N  io: I/O threads  h: helper threads  .: nothing\n");
 }
 
+/* Where a vCPU may come later; what is too long for a line is folded */
+static void test_reserved(void)
+{
+    g_autoptr(HostTopology) topo = host_build(
+        &(HostSpec) { .packages = 1, .llcs = 1, .cores = 4, .threads = 1 });
+    g_autoptr(HostMap) map = host_map_new(topo);
+    g_autoptr(CpuSet) vcpu = host_set("0");
+    g_autoptr(CpuSet) reserved = host_set("1");
+    g_autoptr(CpuSet) rest = host_set("2-3");
+    g_autoptr(CpuSet) idle = host_set("3");
+    g_autofree char *text = NULL;
+
+    host_map_put(map, vcpu, 0);
+    host_map_mark(map, reserved, HOST_MAP_RESERVED);
+    host_map_mark(map, rest, HOST_MAP_HELPERS | HOST_MAP_IO);
+    host_map_mark(map, idle, HOST_MAP_PARKED);
+    text = host_map_text(map, 80);
+    g_assert_nonnull(strstr(text, "[0 v0] [1 r ] [2 io] [3 # ]\n"));
+    g_assert_true(g_str_has_suffix(
+        text, "vN: vCPU N  io: I/O threads  h: helper threads  r: reserved"
+        "  #: kept idle\n.: nothing\n"));
+}
+
 /* Without plan: the host alone, with what is odd about it */
 static void test_host(void)
 {
@@ -124,6 +147,30 @@ static void test_width(void)
     }
 }
 
+/* In the list, too: neither many CPUs nor many vCPUs leave the line */
+static void test_list_width(void)
+{
+    g_autoptr(HostTopology) topo = host_build(
+        &(HostSpec) { .packages = 2, .nodes = 32, .llcs = 8, .cores = 4,
+                      .threads = 2 });
+    g_autoptr(HostMap) map = host_map_new(topo);
+    g_autoptr(CpuSet) many = host_set("0-63:2/4");
+    g_autofree char *text = NULL;
+    g_auto(GStrv) lines = NULL;
+
+    CPUSET_FOREACH(vcpu, many) {
+        host_map_put(map, many, vcpu);
+    }
+    text = host_map_text(map, 80);
+    lines = g_strsplit(text, "\n", 0);
+    for (char **line = lines; *line; line++) {
+        g_assert_cmpuint(strlen(*line), <=, 80);
+    }
+    g_assert_nonnull(strstr(text, "\n               v0-1,4-5,8-9,"));
+    g_assert_nonnull(strstr(text, "\n    on         0-1,4-5,8-9,"));
+    g_assert_nonnull(strstr(text, ",60-61\n"));
+}
+
 /* A picture of 4096 CPUs is a list; each CPU is in it once */
 static void test_large(void)
 {
@@ -153,8 +200,10 @@ int main(int argc, char **argv)
     g_test_add_func("/host-map/one-to-one", test_one_to_one);
     g_test_add_func("/host-map/parked", test_parked);
     g_test_add_func("/host-map/floating", test_floating);
+    g_test_add_func("/host-map/reserved", test_reserved);
     g_test_add_func("/host-map/host", test_host);
     g_test_add_func("/host-map/width", test_width);
+    g_test_add_func("/host-map/list-width", test_list_width);
     g_test_add_func("/host-map/large", test_large);
     return g_test_run();
 }

@@ -712,6 +712,68 @@ static void test_nodes(void)
     assert_warnings(topo, "");
 }
 
+/*
+ * On a host with many nodes, what the first ones do not have is not looked
+ * for on the others; but firmware that says nothing of nodes with CPUs does
+ * not keep the driver of other memory from knowing.
+ */
+static void test_many_nodes(void)
+{
+    Host *host = plain_host(40);
+    g_autoptr(HostTopology) topo = NULL;
+
+    for (int node = 0; node < 40; node++) {
+        put(host, NODE "%d/cpulist=%d", node, node);
+        put(host, NODE "%d/meminfo=Node %d MemTotal: 8 kB", node, node);
+    }
+    put(host, NODE "40/cpulist=");
+    put(host, NODE "40/meminfo=Node 40 MemTotal: 8 kB");
+    put(host, NODE "40/access1/initiators/node7=");
+    put(host, NODE "40/access1/initiators/read_bandwidth=100");
+    topo = host_read(host);
+    g_assert_cmpuint(topo->n_nodes, ==, 41);
+    g_assert_null(topo->nodes[39].initiators);
+    g_assert_nonnull(topo->nodes[40].initiators);
+    assert_set(topo->nodes[40].initiators, "7");
+    assert_warnings(topo, "");
+}
+
+/* What the host would drop is as good as free; never more than there is */
+static void test_cache(void)
+{
+    static const struct {
+        const char *meminfo;
+        int64_t available;
+    } cases[] = {
+        { "MemTotal: 900 kB|MemFree: 100 kB|Active(file): 30 kB|"
+          "Inactive(file): 200 kB|SReclaimable: 7 kB", 337 },
+        { "MemTotal: 900 kB|MemFree: 100 kB|Active(file): 30 kB|"
+          "Inactive(file): 200 kB|Dirty: 50 kB|Writeback: 10 kB", 270 },
+        { "MemTotal: 900 kB|MemFree: 100 kB|Active(anon): 300 kB|"
+          "Inactive(anon): 20 kB|Shmem: 40 kB|Mlocked: 9 kB", 100 },
+        { "MemTotal: 900 kB|MemFree: 100 kB|Active(file): 3 kB|"
+          "Dirty: 50 kB", 100 },
+        { "MemTotal: 900 kB|MemFree: 100 kB|Inactive(file): 9000 kB", 900 },
+        { "MemTotal: 900 kB|MemFree: 100 kB|Inactive(file): "
+          "9007199254740991 kB|Active(file): 9007199254740991 kB", 900 },
+        { "MemTotal: 900 kB|Inactive(file): 10 kB", -1 },
+    };
+
+    for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+        Host *host = plain_host(1);
+        g_autoptr(HostTopology) topo = NULL;
+        g_auto(GStrv) lines = g_strsplit(cases[i].meminfo, "|", 0);
+        g_autofree char *text = g_strjoinv("\\nNode 0 ", lines);
+
+        put(host, NODE "0/cpulist=0");
+        put(host, NODE "0/meminfo=Node 0 %s", text);
+        topo = host_read(host);
+        g_assert_cmpint(topo->nodes[0].available, ==,
+                        cases[i].available < 0 ? HOST_UNKNOWN
+                        : cases[i].available * (int64_t)KiB);
+    }
+}
+
 static void test_hugepages(void)
 {
     Host *host = plain_host(1);
@@ -1517,6 +1579,8 @@ int main(int argc, char **argv)
     add_machines();
     add_cpu_tests();
     g_test_add_func("/host-topology/nodes/shapes", test_nodes);
+    g_test_add_func("/host-topology/nodes/many", test_many_nodes);
+    g_test_add_func("/host-topology/nodes/cache", test_cache);
     g_test_add_func("/host-topology/nodes/hugepages", test_hugepages);
     g_test_add_func("/host-topology/nodes/overlap", test_node_overlap);
     g_test_add_func("/host-topology/nodes/distances", test_distances);

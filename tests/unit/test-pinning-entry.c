@@ -658,6 +658,63 @@ static void test_io_load(void)
     }
 }
 
+/* What a machine whose vCPUs have @host_cpus counts for on each CPU */
+static char *load_text(PinningMode mode, const char *const *host_cpus)
+{
+    PinningOptions options = { };
+    PinningRequest req = { .options = &options };
+    g_autoptr(PinningPlan) plan = g_new0(PinningPlan, 1);
+    g_autoptr(PinningReservation) entry = NULL;
+    g_autoptr(PinningTaken) taken = NULL;
+    g_autoptr(GString) text = g_string_new("");
+    PinningHolder holder = { };
+    PinningTakenCpuList *cpu;
+    int i;
+
+    plan->mode = mode;
+    plan->parked_cpus = g_strdup("");
+    plan->io_cpus = g_strdup("");
+    plan->emulator_cpus = g_strdup("");
+    plan->guest_topology = g_new0(PinningTopologyPlan, 1);
+    for (i = 0; host_cpus[i]; i++) {
+        PinningVcpuPlan *vcpu = g_new0(PinningVcpuPlan, 1);
+
+        vcpu->vcpu = i;
+        vcpu->host_cpus = g_strdup(host_cpus[i]);
+        vcpu->reason = g_strdup("");
+        QAPI_LIST_PREPEND(plan->vcpus, vcpu);
+    }
+    entry = pinning_reservation_new("vm", NULL, &req, plan);
+    holder.entry = entry;
+    taken = pinning_registry_sum(&holder, 1, 0);
+    for (cpu = taken->cpus; cpu; cpu = cpu->next) {
+        g_string_append_printf(text, " %s:%u", cpu->value->host_cpus,
+                               cpu->value->load);
+    }
+    g_string_append(text, entry->has_cpu_load ? " uneven" : "");
+    return g_strdup(text->str);
+}
+
+static void test_cpu_load(void)
+{
+    const char *float_alike[] = { "0-3", "0-3", NULL };
+    const char *nodes_alike[] = { "0-3", "4-7", NULL };
+    const char *nodes_uneven[] = { "0-3", "0-3", "0-3", "4-7", NULL };
+    const char *overlapping[] = { "0-1", "1-2", NULL };
+    const char *pinned[] = { "3", "5", NULL };
+    g_autofree char *a = load_text(PINNING_MODE_BALANCED, float_alike);
+    g_autofree char *b = load_text(PINNING_MODE_NUMA, nodes_alike);
+    g_autofree char *c = load_text(PINNING_MODE_NUMA, nodes_uneven);
+    g_autofree char *d = load_text(PINNING_MODE_SPREAD, overlapping);
+    g_autofree char *e = load_text(PINNING_MODE_ONE_TO_ONE, pinned);
+
+    g_assert_cmpstr(a, ==, " 0-3:500");
+    g_assert_cmpstr(b, ==, " 0-7:250");
+    g_assert_cmpstr(c, ==, " 0-3:750 4-7:250 uneven");
+    g_assert_cmpstr(d, ==, " 1:1000 0,2:500 uneven");
+    g_assert_cmpstr(e, ==, " 3,5:1000");
+}
+
 int main(int argc, char **argv)
 {
     int i;
@@ -677,6 +734,7 @@ int main(int argc, char **argv)
         g_test_add_data_func(path, &sums[i], test_sum);
     }
     g_test_add_func("/pinning-entry/io-load", test_io_load);
+    g_test_add_func("/pinning-entry/cpu-load", test_cpu_load);
     g_test_add_func("/pinning-entry/from-plan", test_from_plan);
     g_test_add_func("/pinning-entry/proc", test_proc);
     g_test_add_func("/pinning-entry/proc-self", test_proc_self);

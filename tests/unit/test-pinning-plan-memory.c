@@ -25,6 +25,14 @@ static void nothing_free(HostTopology *topo)
     }
 }
 
+/* Long up: little is free, and node 2 has the most that can be dropped */
+static void cached(HostTopology *topo)
+{
+    nothing_free(topo);
+    topo->nodes[1].available = 5 * GiB;
+    topo->nodes[2].available = 8 * GiB;
+}
+
 static void no_memory_1_3(HostTopology *topo)
 {
     host_memory(topo, 1, 0, 0);
@@ -111,6 +119,10 @@ static const PlanCase cases_nodes[] = {
         .nodes = "0:preferred",
         .warning = "node 0: needs 6144 MiB of memory, 1024 MiB free (of "
                    "16384); preferred there instead of bound",
+    }, {
+        .name = "cache-is-dropped", .host = FOUR, .change = cached,
+        .machine = { .options = "balanced", .vcpus = 2, .memory = 6 * GiB },
+        .nodes = "2:bind", .warning = "",
     }, {
         .name = "more-than-there-is", .host = FOUR,
         .machine = { .options = "balanced", .vcpus = 2,

@@ -1055,6 +1055,64 @@ static void test_users_root_first(void)
     remove_dir(dir);
 }
 
+static int compare_texts(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Who has the same host CPUs: "name cpus" of each, in a stable order */
+static char *overlaps_of(PinningRegistry *reg,
+                         const PinningReservation *own)
+{
+    g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+    PinningOverlapList *list, *o;
+
+    g_assert_true(pinning_registry_overlaps(reg, own, &list, &error_abort));
+    for (o = list; o; o = o->next) {
+        g_ptr_array_add(texts, g_strdup_printf("%s %s", o->value->name,
+                                               o->value->host_cpus));
+        g_assert_cmpint(o->value->mode, ==, PINNING_MODE_ONE_TO_ONE);
+    }
+    qapi_free_PinningOverlapList(list);
+    g_ptr_array_sort(texts, compare_texts);
+    g_ptr_array_add(texts, NULL);
+    return g_strjoinv("; ", (char **)texts->pdata);
+}
+
+static void test_overlaps(void)
+{
+    g_autofree char *dir = make_dir();
+    g_autoptr(PinningRegistry) reg = pinning_registry_open(dir, &error_abort);
+    g_autoptr(PinningRegistry) a = pinning_registry_open(dir, &error_abort);
+    g_autoptr(PinningRegistry) b = pinning_registry_open(dir, &error_abort);
+    g_autoptr(PinningReservation) own = entry_new("own", "0-3", false);
+    g_autofree char *nobody = NULL, *both = NULL, *idle = NULL, *one = NULL;
+
+    pinning_registry_lock(reg, &error_abort);
+    pinning_registry_record(reg, own, &error_abort);
+    pinning_registry_unlock(reg);
+    nobody = overlaps_of(reg, own);
+    g_assert_cmpstr(nobody, ==, "");
+
+    record(a, "a", "3-5");
+    record(b, "b", "0,2,8");
+    both = overlaps_of(reg, own);
+    g_assert_cmpstr(both, ==, "a 3; b 0,2");
+
+    /* What should stay idle and does not is one, too */
+    g_free(own->parked_cpus);
+    own->parked_cpus = g_strdup("5-7");
+    idle = overlaps_of(reg, own);
+    g_assert_cmpstr(idle, ==, "a 3,5; b 0,2");
+
+    pinning_registry_close(g_steal_pointer(&a));
+    one = overlaps_of(reg, own);
+    g_assert_cmpstr(one, ==, "b 0,2");
+    pinning_registry_close(g_steal_pointer(&b));
+    pinning_registry_close(g_steal_pointer(&reg));
+    remove_dir(dir);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -1085,6 +1143,7 @@ int main(int argc, char **argv)
         { "strange/alive", test_strange_alive },
         { "strange/hard-link", test_hard_link },
         { "strange/stale-temp", test_stale_temp },
+        { "overlaps", test_overlaps },
         { "users/attack", test_users },
         { "users/root-first", test_users_root_first },
     };
