@@ -10,6 +10,7 @@
 #include "qemu/error-report.h"
 #include "qemu-version.h"
 #include "tool-registry.h"
+#include "tool-status.h"
 #include "tool.h"
 
 static const ToolCommand commands[] = {
@@ -21,21 +22,38 @@ static const ToolCommand commands[] = {
     }, {
         .name = "plan",
         .what = "show where a machine would go, and why",
-        .accepts = TOOL_HOST | TOOL_PLAN | TOOL_JSON,
+        .accepts = TOOL_HOST | TOOL_PLAN | TOOL_TRIAL | TOOL_JSON,
         .run = tool_plan,
     }, {
         .name = "map",
         .what = "draw the host, with a machine on it if --mode is given",
-        .accepts = TOOL_HOST | TOOL_PLAN | TOOL_MAP,
+        .accepts = TOOL_HOST | TOOL_PLAN | TOOL_TRIAL | TOOL_MAP,
         .run = tool_map,
     }, {
         .name = "list",
         .what = "show who holds what on this host",
         .main = tool_list,
     }, {
+        .name = "status",
+        .what = "show where a running machine is",
+        .main = tool_status,
+    }, {
         .name = "run",
         .what = "run another program on host CPUs of its own",
-        .main = tool_run,
+        .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
+        .more = "Choose host CPUs that nobody else in the registry uses, "
+                "record them, and\nrun COMMAND there.  The entry ends when "
+                "COMMAND and all it has started have\nended.  COMMAND finds "
+                "its host CPUs and host nodes in the environment, as\n"
+                "QEMU_PINNING_CPUS and QEMU_PINNING_NODES.\n\n"
+                "The mode is one-to-one if none is given.  With --root it is "
+                "planned for a\ncaptured host: recorded and run, but with "
+                "neither CPUs nor memory policy set.\n\n"
+                "Exit status is that of COMMAND; 127 if it was not found, "
+                "126 if it cannot be\nexecuted, 125 after another error.\n",
+        .accepts = TOOL_HOST | TOOL_PLAN | TOOL_RUN,
+        .failure = TOOL_RUN_FAILED,
+        .run = tool_run,
     },
 };
 
@@ -64,9 +82,13 @@ static void print_help(void)
 
 static void print_command_help(const ToolCommand *command)
 {
-    printf("Usage: qemu-pinning %s [OPTION]...\n\n%c%s.\n\nOptions:\n",
-           command->name, g_ascii_toupper(*command->what),
+    printf("Usage: qemu-pinning %s %s\n\n%c%s.\n\n", command->name,
+           command->usage ?: "[OPTION]...", g_ascii_toupper(*command->what),
            command->what + 1);
+    if (command->more) {
+        printf("%s\n", command->more);
+    }
+    printf("Options:\n");
     tool_print_options(command->accepts);
     printf("  %-26s %s\n", "--help", "show this");
 }
@@ -87,7 +109,7 @@ static int run_command(const ToolCommand *command, int argc, char **argv)
     }
     if (err) {
         error_report_err(err);
-        return 1;
+        return command->failure ?: 1;
     }
     return status;
 }

@@ -16,6 +16,8 @@
 #define TOOL_PLAN   2       /* --mode and all that describes a machine */
 #define TOOL_JSON   4       /* --json */
 #define TOOL_MAP    8       /* --svg, --width */
+#define TOOL_TRIAL  16      /* --taken and what else only a trial has */
+#define TOOL_RUN    32      /* a command to run, and how to record it */
 
 /* Command line of a subcommand, words not yet understood */
 typedef struct ToolArgs {
@@ -31,6 +33,9 @@ typedef struct ToolArgs {
     bool json;
     char *svg;
     char *width;
+    char *registry;
+    char *name;
+    char **command;         /* to be run; points into argv */
 } ToolArgs;
 
 /* A machine that the command line describes */
@@ -45,9 +50,12 @@ typedef struct ToolMachine {
 typedef struct ToolCommand {
     const char *name;
     const char *what;       /* one line for --help */
+    const char *usage;      /* what follows its name, or NULL: options */
+    const char *more;       /* a paragraph for its --help, or NULL */
     unsigned accepts;       /* TOOL_... */
+    int failure;            /* exit status after an error; 0 is 1 */
     int (*run)(const ToolArgs *args, Error **errp);
-    /* in place of the two above: has a command line of its own */
+    /* in place of all but the first two: has a command line of its own */
     int (*main)(int argc, char **argv);
 } ToolCommand;
 
