@@ -8,7 +8,7 @@
 #include "qapi/error.h"
 #include "qapi/util.h"
 #include "qemu/io-spread.h"
-#include "hw/qdev-core.h"
+#include "system/pinning-qemu.h"
 #include "net/net.h"
 #include "qom/object.h"
 #include "pinning-advice.h"

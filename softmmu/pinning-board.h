@@ -7,7 +7,7 @@
 #ifndef SOFTMMU_PINNING_BOARD_H
 #define SOFTMMU_PINNING_BOARD_H
 
-#include "hw/boards.h"
+#include "system/pinning-qemu.h"
 #include "qemu/host-topology.h"
 
 /**

@@ -11,9 +11,10 @@
 #include "system/system.h"
 #include "pinning-internal.h"
 #include "pinning-io.h"
+#include "pinning-plug.h"
 
 /* Without a registry machines do not see each other, which is no error */
-static bool open_registry(PinningState *state, Error **errp)
+bool pinning_open_registry(PinningState *state, Error **errp)
 {
     const char *wish = state->options->registry;
     g_autofree char *dir = NULL;
@@ -47,7 +48,7 @@ bool pinning_choose(PinningState *state, Error **errp)
     strList *warning;
     int i;
 
-    if (!open_registry(state, errp)) {
+    if (!pinning_open_registry(state, errp)) {
         return false;
     }
     state->plan = pinning_registry_choose(state->registry, state->topo,
@@ -75,20 +76,25 @@ PinningReservation *pinning_reservation_of(const PinningState *state)
     entry = pinning_reservation_new(qemu_get_vm_name() ?: "unnamed",
                                     qemu_uuid_set ? uuid : NULL,
                                     &state->req, state->plan);
+    pinning_plug_promise(state, entry);
     entry->io_load = pinning_io_load();
     entry->has_io_load = entry->io_load != NULL;
     return entry;
 }
 
-void pinning_reserve(const PinningState *state)
+bool pinning_reserve(const PinningState *state, Error **errp)
 {
     g_autoptr(PinningReservation) entry = NULL;
+    bool ok;
 
-    if (!state->registry || !state->plan ||
-        !pinning_registry_lock(state->registry, NULL)) {
-        return;
+    if (!state->registry || !state->plan) {
+        return true;
+    }
+    if (!pinning_registry_lock(state->registry, errp)) {
+        return false;
     }
     entry = pinning_reservation_of(state);
-    pinning_registry_record(state->registry, entry, NULL);
+    ok = pinning_registry_record(state->registry, entry, errp);
     pinning_registry_unlock(state->registry);
+    return ok;
 }

@@ -9,6 +9,18 @@
 #include "system/tcg.h"
 #include "pinning-internal.h"
 
+#define SYSFS "/sys/devices/system"
+
+HostTopology *pinning_host_new(const CpuSet *affinity, Error **errp)
+{
+    if (access(SYSFS, R_OK) < 0) {
+        error_setg_errno(errp, errno, "The host cannot be looked at: %s is"
+                         " not there, as after -run-with chroot=", SYSFS);
+        return NULL;
+    }
+    return host_topology_new(NULL, affinity, errp);
+}
+
 /* Whether anything but the mode is set */
 static bool has_details(const PinningOptions *o)
 {

@@ -2,8 +2,9 @@
  * Noticing that threads have lost their host CPUs
  *
  * When the last host CPU of a mask goes offline, the kernel widens the mask
- * and forgets what it was.  There is no event for masks; a look costs one
- * system call for each vCPU.
+ * and forgets what it was; before Linux 6.2, any host CPU of the cpuset does
+ * that to all masks inside.  There is no event for masks; a look costs some
+ * system calls for each thread.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,26 +12,30 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/qapi-events-pinning.h"
-#include "qemu/error-report.h"
 #include "qemu/sysfs-reader.h"
 #include "qemu/thread-affinity.h"
 #include "qemu/timer.h"
-#include "hw/core/cpu.h"
 #include "pinning-drift.h"
-#include "pinning-internal.h"
+#include "pinning-threads.h"
+#include "pinning-uevent.h"
 
 #define LOOK_MS 2000
 
-/* What is known of a vCPU that is not, or was not, where it should be */
+/* The kernel changes masks some time after it has told of the host CPU */
+#define HOTPLUG_MS 100
+
+/* What is known of a thread that is not, or was not, where it should be */
 typedef struct Drift {
     char *actual;           /* mask that was told last */
-    bool offline;           /* its host CPUs were offline at some time */
+    bool lost;              /* to a host CPU that went, not to a person */
+    bool seen;              /* at this look */
 } Drift;
 
 static const PinningPlan *watched;
 static bool heals;
+static bool hotplugged;     /* a host CPU went or came since the last look */
 static QEMUTimer *timer;
-static GHashTable *drifts;  /* vCPU number -> Drift */
+static GHashTable *drifts;  /* thread id -> Drift */
 
 static void drift_free(gpointer opaque)
 {
@@ -40,90 +45,121 @@ static void drift_free(gpointer opaque)
     g_free(drift);
 }
 
-static bool is_online(const CpuSet *cpus)
+/* NULL: unknown */
+static CpuSet *read_online(void)
 {
     g_autoptr(SysfsReader) reader = sysfs_reader_new("/", NULL);
     g_autoptr(CpuSet) online = NULL;
 
-    return !reader ||
-           sysfs_reader_read_cpulist(reader, &online, NULL,
-                                     "sys/devices/system/cpu/online") !=
-               SYSFS_VALUE ||
-           cpuset_is_subset(cpus, online);
+    if (!reader ||
+        sysfs_reader_read_cpulist(reader, &online, NULL,
+                                  "sys/devices/system/cpu/online") !=
+            SYSFS_VALUE) {
+        return NULL;
+    }
+    return g_steal_pointer(&online);
 }
 
-static Drift *drift_of(unsigned vcpu)
+static Drift *drift_of(pid_t tid)
 {
-    Drift *drift = g_hash_table_lookup(drifts, GUINT_TO_POINTER(vcpu));
+    void *key = GINT_TO_POINTER((int)tid);
+    Drift *drift = g_hash_table_lookup(drifts, key);
 
     if (!drift) {
         drift = g_new0(Drift, 1);
-        g_hash_table_insert(drifts, GUINT_TO_POINTER(vcpu), drift);
+        g_hash_table_insert(drifts, key, drift);
     }
     return drift;
 }
 
-static void tell(const PinningVcpuPlan *place, Drift *drift,
+/*
+ * Helpers come and go, and may be young, so nobody hears of them.
+ *
+ * Returns: whether it is news.
+ */
+static bool tell(const PinningThreadInfo *info, Drift *drift,
                  const char *actual, bool offline)
 {
-    if (g_strcmp0(drift->actual, actual) != 0) {
-        g_free(drift->actual);
-        drift->actual = g_strdup(actual);
-        qapi_event_send_pinning_drift(place->vcpu, place->host_cpus, actual,
-                                      offline);
+    if (g_strcmp0(drift->actual, actual) == 0) {
+        return false;
     }
+    g_free(drift->actual);
+    drift->actual = g_strdup(actual);
+    if (info->role != PINNING_THREAD_ROLE_HELPER) {
+        qapi_event_send_pinning_drift(info->role, info->thread_id,
+                                      info->has_vcpu, info->vcpu,
+                                      info->wanted_cpus, actual, offline);
+    }
+    return true;
 }
 
-static void look_at(const CPUState *cpu, const PinningVcpuPlan *place)
+static void look_at(const PinningThreadInfo *info, const CpuSet *online)
 {
-    g_autoptr(CpuSet) wanted = cpulist_parse(place->host_cpus, &error_abort);
-    g_autoptr(CpuSet) actual = thread_affinity_get(cpu->thread_id, NULL);
+    g_autoptr(CpuSet) wanted = cpulist_parse(info->wanted_cpus, &error_abort);
+    g_autoptr(CpuSet) actual = thread_affinity_get(info->thread_id, NULL);
+    void *key = GINT_TO_POINTER((int)info->thread_id);
     g_autofree char *list = NULL;
-    Error *err = NULL;
+    bool offline, news;
     Drift *drift;
-    bool online;
 
     if (!actual || (cpuset_equal(actual, wanted) &&
-                    !g_hash_table_contains(drifts,
-                                           GUINT_TO_POINTER(place->vcpu)))) {
+                    !g_hash_table_contains(drifts, key))) {
         return;
     }
     list = cpulist_format(actual);
-    drift = drift_of(place->vcpu);
-    online = is_online(wanted);
-    drift->offline |= !online;
-    tell(place, drift, list, !online);
+    drift = drift_of(info->thread_id);
+    drift->seen = true;
+    offline = online && !cpuset_is_subset(wanted, online);
+    news = tell(info, drift, list, offline);
+    drift->lost |= offline || (news && hotplugged);
     if (cpuset_equal(actual, wanted)) {
-        g_hash_table_remove(drifts, GUINT_TO_POINTER(place->vcpu));
-    } else if (heals && drift->offline && online) {
-        drift->offline = false;
-        if (!thread_affinity_set(cpu->thread_id, wanted, &err)) {
-            warn_report_err(err);
-        }
+        g_hash_table_remove(drifts, key);
+    } else if (heals && drift->lost && !offline) {
+        /* A host CPU that is online may be usable a moment later only */
+        thread_affinity_set(info->thread_id, wanted, NULL);
     }
+}
+
+static gboolean is_gone(gpointer key, gpointer value, gpointer opaque)
+{
+    Drift *drift = value;
+    bool gone = !drift->seen;
+
+    drift->seen = false;
+    return gone;
 }
 
 static void look(void *opaque)
 {
-    CPUState *cpu;
+    g_autoptr(PinningThreadInfoList) list = pinning_threads_list(watched);
+    g_autoptr(CpuSet) online = read_online();
+    const PinningThreadInfoList *entry;
 
-    CPU_FOREACH(cpu) {
-        const PinningVcpuPlan *place = pinning_wanted_cpus(watched,
-                                                           cpu->cpu_index);
-
-        if (place) {
-            look_at(cpu, place);
+    for (entry = list; entry; entry = entry->next) {
+        if (entry->value->wanted_cpus) {
+            look_at(entry->value, online);
         }
     }
+    g_hash_table_foreach_remove(drifts, is_gone, NULL);
+    hotplugged = false;
+    pinning_drift_look_at_memory(watched);
     timer_mod(timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + LOOK_MS);
 }
 
-void pinning_drift_watch(const PinningPlan *plan, bool heal)
+static void host_cpu_changed(void)
+{
+    hotplugged = true;
+    timer_mod(timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + HOTPLUG_MS);
+}
+
+void pinning_drift_watch(const PinningPlan *plan, bool heal_them)
 {
     watched = plan;
-    heals = heal;
+    heals = heal_them;
     g_clear_pointer(&drifts, g_hash_table_unref);
     g_clear_pointer(&timer, timer_free);
+    pinning_drift_forget_memory();
+    pinning_uevent_watch(plan ? host_cpu_changed : NULL);
     if (plan) {
         drifts = g_hash_table_new_full(NULL, NULL, NULL, drift_free);
         timer = timer_new_ms(QEMU_CLOCK_REALTIME, look, NULL);

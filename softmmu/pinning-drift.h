@@ -11,13 +11,28 @@
 
 /**
  * pinning_drift_watch:
- * @plan: the plan that vCPUs are compared with; NULL to stop
- * @heal: give a vCPU its host CPUs back that were offline and are there again
+ * @plan: the plan that threads are compared with; NULL to stop
+ * @heal_them: give threads their masks back that they lost to a host CPU
+ *             which went offline or came online
  *
- * Main thread.  Looks at the masks of vCPU threads every few seconds and
- * tells changes by PINNING_DRIFT.  Masks that somebody else has set are told
- * and left alone, with @heal, too.  @plan must live until the next call.
+ * Main thread.  Looks at masks and memory policies every few seconds, and when
+ * a host CPU went or came, and tells changes by PINNING_DRIFT and
+ * PINNING_MEMORY_DRIFT.  Masks that somebody else has set
+ * are told and left alone in any case.  @plan must live until the next call.
  */
-void pinning_drift_watch(const PinningPlan *plan, bool heal);
+void pinning_drift_watch(const PinningPlan *plan, bool heal_them);
+
+/* Parts of it, for softmmu/pinning-drift*.c */
+
+/**
+ * pinning_drift_look_at_memory:
+ * @plan: the plan that policies are compared with
+ *
+ * Tells changes by PINNING_MEMORY_DRIFT.
+ */
+void pinning_drift_look_at_memory(const PinningPlan *plan);
+
+/** pinning_drift_forget_memory: nothing was told of any memory. */
+void pinning_drift_forget_memory(void);
 
 #endif /* SOFTMMU_PINNING_DRIFT_H */

@@ -7,7 +7,7 @@
 #ifndef SOFTMMU_PINNING_INTERNAL_H
 #define SOFTMMU_PINNING_INTERNAL_H
 
-#include "hw/boards.h"
+#include "system/pinning-qemu.h"
 #include "qemu/host-topology.h"
 #include "qemu/pinning-plan.h"
 #include "qemu/pinning-registry.h"
@@ -40,6 +40,27 @@ const PinningState *pinning_state(void);
 void pinning_state_replace(PinningState *next);
 
 /**
+ * pinning_open_registry:
+ * @state: its options; gets a registry, unless it has one or wants none
+ * @errp: pointer to error object
+ *
+ * That there is none to be had is a warning, but for explicit wishes.
+ *
+ * Returns: true, or false with @errp set.
+ */
+bool pinning_open_registry(PinningState *state, Error **errp);
+
+/**
+ * pinning_host_new:
+ * @affinity: host CPUs that the process may use, or NULL for what it has
+ * @errp: pointer to error object
+ *
+ * Returns: the host as it is now, to free with host_topology_free(); NULL with
+ * @errp set, for instance after -run-with chroot=, which hides it.
+ */
+HostTopology *pinning_host_new(const CpuSet *affinity, Error **errp);
+
+/**
  * pinning_choose:
  * @state: host, request and options; gets plan and registry
  * @errp: pointer to error object
@@ -63,10 +84,13 @@ PinningReservation *pinning_reservation_of(const PinningState *state);
 /**
  * pinning_reserve:
  * @state: a placement
+ * @errp: pointer to error object
  *
- * Records @state's plan in its registry again, after another choice failed.
+ * Records @state's plan in its registry anew, if it has one.
+ *
+ * Returns: true, or false with @errp set.
  */
-void pinning_reserve(const PinningState *state);
+bool pinning_reserve(const PinningState *state, Error **errp);
 
 /**
  * pinning_config_check:
@@ -160,6 +184,42 @@ bool pinning_config_wants_memory(void);
  */
 const PinningVcpuPlan *pinning_wanted_cpus(const PinningPlan *plan,
                                            unsigned vcpu);
+
+/**
+ * pinning_vcpu_index:
+ * @plan: the plan
+ *
+ * For who asks of all vCPUs: the plan's list is walked once.
+ *
+ * Returns: the plan's entries, for pinning_indexed_vcpu(); they are @plan's,
+ * the array is freed with g_ptr_array_unref().
+ */
+GPtrArray *pinning_vcpu_index(const PinningPlan *plan);
+
+/**
+ * pinning_indexed_vcpu:
+ * @index: from pinning_vcpu_index()
+ * @vcpu: index of a vCPU
+ *
+ * Returns: its entry in the plan, NULL if there is none.
+ */
+static inline PinningVcpuPlan *pinning_indexed_vcpu(const GPtrArray *index,
+                                                    unsigned vcpu)
+{
+    return vcpu < index->len ? g_ptr_array_index(index, vcpu) : NULL;
+}
+
+/**
+ * pinning_places_threads:
+ * @state: a placement
+ *
+ * Returns: whether it is about threads.  A plan of mode none is about memory
+ * only: somebody gave hostnodes=.
+ */
+static inline bool pinning_places_threads(const PinningState *state)
+{
+    return state->plan && state->plan->mode != PINNING_MODE_NONE;
+}
 
 /**
  * pinning_verify:

@@ -68,7 +68,8 @@ void io_books_open(IoBooks *books, const GPtrArray *threads)
         }
     }
     if (registry) {
-        books->locked = lock(registry);
+        /* If what was planned could not be recorded, nothing else can */
+        books->locked = pinning_registry_holds(registry) && lock(registry);
         taken = pinning_registry_taken(registry, NULL, NULL);
         if (taken) {
             add_others(books, taken);

@@ -51,7 +51,8 @@ static bool has_ended(const IoThread *io)
         return false;
     }
     if (!g_file_get_contents(comm_path, &comm, NULL, NULL)) {
-        return true;
+        /* After -run-with chroot= there is no /proc */
+        return !thread_exists(io->tid);
     }
     return io->role == PINNING_THREAD_ROLE_VHOST ?
            !g_str_has_prefix(comm, "vhost-") :

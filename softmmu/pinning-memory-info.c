@@ -8,7 +8,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/units.h"
 #include "exec/cpu-common.h"
-#include "exec/memory.h"
+#include "system/pinning-qemu.h"
 #include "hw/core/numa-hostnodes.h"
 #include "pinning-memory.h"
 #include "pinning-parts.h"
@@ -18,6 +18,9 @@
 
 /* Looks at each part of a guest that is sampled */
 #define SAMPLE_LOOKS (64 * KiB)
+
+/* Looks at each backend where a few percent are good enough */
+#define ROUGH_LOOKS 1024
 
 /* Memory to look at, which stays mapped meanwhile */
 typedef struct Look {
@@ -154,6 +157,61 @@ PinningMemoryInfoList *pinning_memory_info(const PinningPlan *plan)
         info->value->actual = memory_list(g_ptr_array_index(counts, i++));
     }
     return list;
+}
+
+static void add_free(HostNode *node, uint64_t page_size, uint64_t size)
+{
+    unsigned i;
+
+    if (page_size == qemu_real_host_page_size()) {
+        if (node->free != HOST_UNKNOWN) {
+            node->free += size;
+            node->available += size;
+        }
+        return;
+    }
+    for (i = 0; i < node->n_hugepages; i++) {
+        if (node->hugepages[i].page_size == page_size) {
+            node->hugepages[i].free += size / page_size;
+        }
+    }
+}
+
+static void discount(HostTopology *topo, HostMemoryBackend *backend)
+{
+    g_autoptr(GArray) on_node = g_array_new(false, true, sizeof(uint64_t));
+    uint64_t page_size = qemu_ram_pagesize(backend->mr.ram_block);
+    unsigned i;
+
+    numa_hostnodes_count(memory_region_get_ram_ptr(&backend->mr),
+                         memory_region_size(&backend->mr), page_size,
+                         ROUGH_LOOKS, on_node);
+    for (i = 0; i < topo->n_nodes; i++) {
+        HostNode *node = &topo->nodes[i];
+
+        if (node->node < on_node->len) {
+            add_free(node, page_size, g_array_index(on_node, uint64_t,
+                                                    node->node));
+        }
+    }
+}
+
+void pinning_memory_discount(HostTopology *topo, const PinningRequest *req,
+                             HostMemoryBackend *ram)
+{
+    unsigned i;
+
+    for (i = 0; i < req->n_nodes; i++) {
+        HostMemoryBackend *backend = pinning_backend_by_id(
+                                         req->nodes[i].memdev);
+
+        if (backend) {
+            discount(topo, backend);
+        }
+    }
+    if (ram) {
+        discount(topo, ram);
+    }
 }
 
 void pinning_memory_ranges(const PinningPlan *plan,

@@ -11,8 +11,7 @@
 #include "qemu/error-report.h"
 #include "qemu/units.h"
 #include "exec/cpu-common.h"
-#include "exec/memory.h"
-#include "hw/boards.h"
+#include "system/pinning-qemu.h"
 #include "hw/core/numa-hostnodes.h"
 #include "migration/cpr.h"
 #include "system/numa.h"
@@ -35,6 +34,13 @@ const PinningNodePlan *pinning_memory_node(const PinningPlan *plan,
     return NULL;
 }
 
+/* Empty: its memory is left alone */
+static CpuSet *host_nodes_of(const PinningNodePlan *node)
+{
+    return *node->host_nodes ? cpulist_parse(node->host_nodes, &error_abort)
+                             : cpuset_new();
+}
+
 static bool is_explicit(const PinningRequest *req, uint32_t guest_node)
 {
     return guest_node < req->n_nodes && req->nodes[guest_node].host_nodes;
@@ -42,7 +48,7 @@ static bool is_explicit(const PinningRequest *req, uint32_t guest_node)
 
 /* What the host does not do is an error if it was asked for by name */
 static bool refused(const PinningRequest *req, const PinningNodePlan *node,
-                    int err, Error **errp)
+                    int err, unsigned how, Error **errp)
 {
     ERRP_GUARD();
     static bool warned;
@@ -54,7 +60,8 @@ static bool refused(const PinningRequest *req, const PinningNodePlan *node,
         error_append_hint(errp, "Some of them have no memory, or this process"
                           " may not use them.\n");
     }
-    if (is_explicit(req, node->guest_node) && err != -EIO) {
+    if (how & PINNING_MEMORY_STRICT ||
+        (is_explicit(req, node->guest_node) && err != -EIO)) {
         return false;
     }
     if (!warned) {
@@ -97,20 +104,26 @@ static bool is_handed_over(void)
 }
 
 /* A policy that an earlier plan has set goes away with that plan */
-static bool unbind(HostMemoryBackend *backend, uint64_t offset, uint64_t size)
+static bool unbind(const PinningNodePlan *node, HostMemoryBackend *backend,
+                   uint64_t offset, uint64_t size, Error **errp)
 {
     char *ptr = memory_region_get_ram_ptr(&backend->mr);
+    int ret = 0;
 
     if (pinning_backend_is_bound(backend)) {
-        numa_hostnodes_bind(ptr + offset, size, HOST_MEM_POLICY_DEFAULT, NULL,
-                            false);
+        ret = numa_hostnodes_bind(ptr + offset, size, HOST_MEM_POLICY_DEFAULT,
+                                  NULL, false);
     }
-    return true;
+    if (ret < 0) {
+        error_setg_errno(errp, -ret, "The policy of guest node %" PRIu32
+                         "'s memory cannot be taken away", node->guest_node);
+    }
+    return ret == 0;
 }
 
 static bool bind_part(const PinningRequest *req, const PinningNodePlan *node,
                       HostMemoryBackend *backend, uint64_t offset,
-                      uint64_t size, bool move, Error **errp)
+                      uint64_t size, unsigned how, Error **errp)
 {
     char *ptr = memory_region_get_ram_ptr(&backend->mr);
     g_autoptr(CpuSet) host_nodes = NULL;
@@ -121,31 +134,31 @@ static bool bind_part(const PinningRequest *req, const PinningNodePlan *node,
         return true;
     }
     if (!*node->host_nodes) {
-        return unbind(backend, offset, size);
+        return unbind(node, backend, offset, size, errp);
     }
     if (is_page_cache(backend)) {
         warn_report("pinning: memory backend '%s' is a file on a disk, whose"
                     " pages lie where the host first read them",
                     pinning_backend_id(backend));
     }
-    host_nodes = cpulist_parse(node->host_nodes, &error_abort);
+    host_nodes = host_nodes_of(node);
     ret = numa_hostnodes_bind(ptr + offset, size, node->policy, host_nodes,
-                              move);
+                              how & PINNING_MEMORY_MOVE);
     trace_pinning_bind_node(node->guest_node, offset, size,
                             HostMemPolicy_str(node->policy),
                             node->host_nodes, ret);
     if (ret < 0) {
-        return refused(req, node, ret, errp);
+        return refused(req, node, ret, how, errp);
     }
     pinning_backend_set_bound(backend);
     return true;
 }
 
 static bool bind_whole(const PinningRequest *req, const PinningNodePlan *node,
-                       HostMemoryBackend *backend, bool move, Error **errp)
+                       HostMemoryBackend *backend, unsigned how, Error **errp)
 {
     return bind_part(req, node, backend, 0, memory_region_size(&backend->mr),
-                     move, errp);
+                     how, errp);
 }
 
 /*
@@ -154,7 +167,7 @@ static bool bind_whole(const PinningRequest *req, const PinningNodePlan *node,
  * latter's.
  */
 static bool bind_ranges(const PinningPlan *plan, const PinningRequest *req,
-                        HostMemoryBackend *backend, bool move, Error **errp)
+                        HostMemoryBackend *backend, unsigned how, Error **errp)
 {
     uint64_t page_size = qemu_ram_pagesize(backend->mr.ram_block);
     uint64_t total = memory_region_size(&backend->mr);
@@ -165,7 +178,7 @@ static bool bind_ranges(const PinningPlan *plan, const PinningRequest *req,
         sum += entry->value->size;
         end = entry->next ? MIN(QEMU_ALIGN_DOWN(sum, page_size), total)
                           : total;
-        if (!bind_part(req, entry->value, backend, begin, end - begin, move,
+        if (!bind_part(req, entry->value, backend, begin, end - begin, how,
                        errp)) {
             return false;
         }
@@ -195,7 +208,7 @@ static bool preallocate(const PinningState *state, HostMemoryBackend *backend,
             !g_str_equal(part->backend_id, pinning_backend_id(backend))) {
             continue;
         }
-        host_nodes = cpulist_parse(node->host_nodes, &error_abort);
+        host_nodes = host_nodes_of(node);
         if (part->size == total && !phase_check(PHASE_LATE_BACKENDS_CREATED)) {
             pinning_prealloc_place(state, backend, host_nodes);
         } else {
@@ -239,19 +252,19 @@ bool pinning_memory_bind(const PinningState *state, HostMemoryBackend *backend,
     pinning_parts_forget(backend);
     node = owner_of(plan, &state->req, backend, machine_ram, &plugged);
     if (node) {
-        ok = bind_whole(&state->req, node, backend, false, errp);
+        ok = bind_whole(&state->req, node, backend, 0, errp);
         if (ok && plugged) {
             pinning_part_add(backend, node->guest_node, 0,
                              memory_region_size(&backend->mr))->plugged = true;
         }
     } else if (machine_ram && plan->nodes) {
-        ok = bind_ranges(plan, &state->req, backend, false, errp);
+        ok = bind_ranges(plan, &state->req, backend, 0, errp);
     }
     return ok && preallocate(state, backend, errp);
 }
 
 static bool rebind_plugged(const PinningPlan *plan, const PinningRequest *req,
-                           bool move, Error **errp)
+                           unsigned how, Error **errp)
 {
     PinningPart *part;
     unsigned i;
@@ -262,7 +275,7 @@ static bool rebind_plugged(const PinningPlan *plan, const PinningRequest *req,
                                                           part->guest_node);
 
         if (part->plugged && backend && node &&
-            !bind_whole(req, node, backend, move, errp)) {
+            !bind_whole(req, node, backend, how, errp)) {
             return false;
         }
     }
@@ -270,7 +283,7 @@ static bool rebind_plugged(const PinningPlan *plan, const PinningRequest *req,
 }
 
 bool pinning_memory_rebind(const PinningPlan *plan, const PinningRequest *req,
-                           HostMemoryBackend *ram, bool move, Error **errp)
+                           HostMemoryBackend *ram, unsigned how, Error **errp)
 {
     bool flat = true;
     unsigned i;
@@ -285,20 +298,20 @@ bool pinning_memory_rebind(const PinningPlan *plan, const PinningRequest *req,
             continue;
         }
         flat = false;
-        if (!bind_whole(req, node, backend, move, errp)) {
+        if (!bind_whole(req, node, backend, how, errp)) {
             return false;
         }
     }
     if (flat && ram && plan->nodes) {
         bool ok = plan->nodes->next ?
-                  bind_ranges(plan, req, ram, move, errp) :
-                  bind_whole(req, plan->nodes->value, ram, move, errp);
+                  bind_ranges(plan, req, ram, how, errp) :
+                  bind_whole(req, plan->nodes->value, ram, how, errp);
 
         if (!ok) {
             return false;
         }
     }
-    return rebind_plugged(plan, req, move, errp);
+    return rebind_plugged(plan, req, how, errp);
 }
 
 void pinning_memory_show(const PinningPlan *plan)
@@ -314,7 +327,7 @@ void pinning_memory_show(const PinningPlan *plan)
 
         if (backend && node && pinning_backend_is_bound(backend) &&
             part->size == memory_region_size(&backend->mr)) {
-            host_nodes = cpulist_parse(node->host_nodes, &error_abort);
+            host_nodes = host_nodes_of(node);
             pinning_backend_tell(backend, node->policy, host_nodes);
         }
     }
@@ -341,17 +354,18 @@ static HostMemPolicy plug_policy(const PinningNodePlan *node,
     g_autoptr(HostTopology) topo = host_topology_new(NULL, NULL, NULL);
     unsigned i;
 
-    if (!topo || node->policy != HOST_MEM_POLICY_BIND || backend->prealloc) {
+    if (!topo || node->policy != HOST_MEM_POLICY_BIND || backend->prealloc ||
+        cpuset_is_empty(host_nodes)) {
         return node->policy;
     }
     CPUSET_FOREACH(host_node, host_nodes) {
         const HostNode *n = host_topology_node(topo, host_node);
 
-        if (!n || n->free == HOST_UNKNOWN) {
+        if (!n || n->available == HOST_UNKNOWN) {
             return node->policy;
         }
         if (page_size == qemu_real_host_page_size()) {
-            free += n->free;
+            free += n->available;
         }
         for (i = 0; i < n->n_hugepages; i++) {
             if (n->hugepages[i].page_size == page_size) {
@@ -390,10 +404,11 @@ void pinning_memory_plug(const PinningState *state, HostMemoryBackend *backend,
     if (!node) {
         return;
     }
-    host_nodes = cpulist_parse(node->host_nodes, &error_abort);
+    host_nodes = host_nodes_of(node);
     wanted = *node;
     wanted.policy = plug_policy(node, host_nodes, backend);
-    if (!bind_whole(&state->req, &wanted, backend, true, &err)) {
+    if (!bind_whole(&state->req, &wanted, backend, PINNING_MEMORY_MOVE,
+                    &err)) {
         warn_report_err(err);
     }
     pinning_part_add(backend, guest_node, 0, size)->plugged = true;

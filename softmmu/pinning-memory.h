@@ -57,21 +57,41 @@ void pinning_memory_show(const PinningPlan *plan);
 const PinningNodePlan *pinning_memory_node(const PinningPlan *plan,
                                            uint32_t guest_node);
 
+/* How memory is bound */
+#define PINNING_MEMORY_MOVE     1   /* with what is there already */
+#define PINNING_MEMORY_STRICT   2   /* what the host refuses is an error */
+
 /**
  * pinning_memory_rebind:
  * @plan: a new plan
  * @req: the request it was made for
  * @ram: RAM of a machine whose guest nodes have no backends of their own, or
  *       NULL
- * @move: move what is there, too
+ * @how: flags, PINNING_MEMORY_...
  * @errp: pointer to error object
  *
- * Binds the memory of all guest nodes.
+ * Binds the memory of all guest nodes.  Unless that is strict, what the host
+ * refuses is an error for hostnodes=, and a warning otherwise.
  *
  * Returns: true, or false with @errp set.
  */
 bool pinning_memory_rebind(const PinningPlan *plan, const PinningRequest *req,
-                           HostMemoryBackend *ram, bool move, Error **errp);
+                           HostMemoryBackend *ram, unsigned how,
+                           Error **errp);
+
+/**
+ * pinning_memory_discount:
+ * @topo: the host, as it was just read; memory of the machine counts as free
+ *        in it from then on
+ * @req: the guest nodes of the machine
+ * @ram: RAM of a machine whose guest nodes have no backends of their own, or
+ *       NULL
+ *
+ * What the machine has taken itself must not drive it away.  Looks at a
+ * sample of the pages.
+ */
+void pinning_memory_discount(HostTopology *topo, const PinningRequest *req,
+                             HostMemoryBackend *ram);
 
 /**
  * pinning_memory_ranges:

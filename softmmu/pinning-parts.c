@@ -6,7 +6,7 @@
 
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "exec/memory.h"
+#include "system/pinning-qemu.h"
 #include "pinning-parts.h"
 
 static GArray *parts;
@@ -33,6 +33,24 @@ PinningPart *pinning_part_at(unsigned i)
                                    : NULL;
 }
 
+static void part_clear(gpointer opaque)
+{
+    g_free(((PinningPart *)opaque)->backend_id);
+}
+
+static GArray *parts_new(void)
+{
+    GArray *array = g_array_new(false, true, sizeof(PinningPart));
+
+    g_array_set_clear_func(array, part_clear);
+    return array;
+}
+
+static GHashTable *ids_new(void)
+{
+    return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+}
+
 PinningPart *pinning_part_add(HostMemoryBackend *backend, uint32_t guest_node,
                               uint64_t offset, uint64_t size)
 {
@@ -49,7 +67,7 @@ PinningPart *pinning_part_add(HostMemoryBackend *backend, uint32_t guest_node,
         }
     }
     if (!parts) {
-        parts = g_array_new(false, true, sizeof(PinningPart));
+        parts = parts_new();
     }
     new_part.backend_id = g_strdup(id);
     g_array_append_val(parts, new_part);
@@ -63,12 +81,6 @@ HostMemoryBackend *pinning_part_backend(const PinningPart *part)
     return backend && (!part->plugged || backend->is_mapped) ? backend : NULL;
 }
 
-static void drop(unsigned i)
-{
-    g_free(pinning_part_at(i)->backend_id);
-    g_array_remove_index(parts, i);
-}
-
 void pinning_parts_forget(HostMemoryBackend *backend)
 {
     const char *id = pinning_backend_id(backend);
@@ -77,7 +89,7 @@ void pinning_parts_forget(HostMemoryBackend *backend)
 
     while ((part = pinning_part_at(i))) {
         if (g_str_equal(part->backend_id, id)) {
-            drop(i);
+            g_array_remove_index(parts, i);
         } else {
             i++;
         }
@@ -96,15 +108,62 @@ void pinning_parts_clear(void)
         if (part->plugged) {
             i++;
         } else {
-            drop(i);
+            g_array_remove_index(parts, i);
         }
+    }
+}
+
+struct PinningParts {
+    GArray *parts;
+    GHashTable *bound;
+};
+
+PinningParts *pinning_parts_save(void)
+{
+    PinningParts *saved = g_new0(PinningParts, 1);
+    GHashTableIter iter;
+    gpointer id;
+    unsigned i;
+
+    saved->parts = parts_new();
+    for (i = 0; pinning_part_at(i); i++) {
+        PinningPart part = *pinning_part_at(i);
+
+        part.backend_id = g_strdup(part.backend_id);
+        g_array_append_val(saved->parts, part);
+    }
+    saved->bound = ids_new();
+    if (bound) {
+        g_hash_table_iter_init(&iter, bound);
+        while (g_hash_table_iter_next(&iter, &id, NULL)) {
+            g_hash_table_add(saved->bound, g_strdup(id));
+        }
+    }
+    return saved;
+}
+
+void pinning_parts_restore(PinningParts *saved)
+{
+    g_clear_pointer(&parts, g_array_unref);
+    parts = g_steal_pointer(&saved->parts);
+    g_clear_pointer(&bound, g_hash_table_unref);
+    bound = g_steal_pointer(&saved->bound);
+    g_free(saved);
+}
+
+void pinning_parts_free(PinningParts *saved)
+{
+    if (saved) {
+        g_clear_pointer(&saved->parts, g_array_unref);
+        g_clear_pointer(&saved->bound, g_hash_table_unref);
+        g_free(saved);
     }
 }
 
 void pinning_backend_set_bound(HostMemoryBackend *backend)
 {
     if (!bound) {
-        bound = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+        bound = ids_new();
     }
     g_hash_table_add(bound, g_strdup(pinning_backend_id(backend)));
 }

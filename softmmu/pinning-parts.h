@@ -64,6 +64,22 @@ void pinning_parts_forget(HostMemoryBackend *backend);
  */
 void pinning_parts_clear(void);
 
+typedef struct PinningParts PinningParts;
+
+/**
+ * pinning_parts_save:
+ *
+ * Returns: what is known now of guest memory and of who has bound it; hand
+ * it to pinning_parts_restore() or pinning_parts_free().
+ */
+PinningParts *pinning_parts_save(void);
+
+/** pinning_parts_restore: all is as when @saved was made, which is freed. */
+void pinning_parts_restore(PinningParts *saved);
+
+/** pinning_parts_free: forget it; @saved may be NULL. */
+void pinning_parts_free(PinningParts *saved);
+
 /**
  * pinning_backend_by_id:
  * @id: id of an object, or NULL

@@ -17,8 +17,7 @@
 #include "qom/object_interfaces.h"
 #include "qom/qom-qobject.h"
 #include "exec/cpu-common.h"
-#include "exec/memory.h"
-#include "hw/qdev-core.h"
+#include "system/pinning-qemu.h"
 #include "pinning-parts.h"
 #include "pinning-prealloc.h"
 

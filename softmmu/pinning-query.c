@@ -17,6 +17,7 @@
 #include "pinning-io.h"
 #include "pinning-memory.h"
 #include "pinning-move.h"
+#include "pinning-stats.h"
 #include "pinning-threads.h"
 #include "trace.h"
 
@@ -33,13 +34,28 @@ const PinningVcpuPlan *pinning_wanted_cpus(const PinningPlan *plan,
     return NULL;
 }
 
+GPtrArray *pinning_vcpu_index(const PinningPlan *plan)
+{
+    GPtrArray *index = g_ptr_array_new();
+    const PinningVcpuPlanList *entry;
+
+    for (entry = plan->vcpus; entry; entry = entry->next) {
+        if (entry->value->vcpu >= index->len) {
+            g_ptr_array_set_size(index, entry->value->vcpu + 1);
+        }
+        g_ptr_array_index(index, entry->value->vcpu) = entry->value;
+    }
+    return index;
+}
+
 void pinning_verify(const PinningPlan *plan)
 {
+    g_autoptr(GPtrArray) index = pinning_vcpu_index(plan);
     CPUState *cpu;
 
     CPU_FOREACH(cpu) {
-        const PinningVcpuPlan *vcpu = pinning_wanted_cpus(plan,
-                                                          cpu->cpu_index);
+        const PinningVcpuPlan *vcpu = pinning_indexed_vcpu(index,
+                                                           cpu->cpu_index);
         g_autoptr(CpuSet) actual = NULL;
         g_autofree char *list = NULL;
         Error *err = NULL;
@@ -88,6 +104,22 @@ static void add_io_warning(PinningInfo *info)
     }
 }
 
+static void add_overlaps(PinningInfo *info, const PinningState *state)
+{
+    g_autoptr(PinningReservation) own = NULL;
+    Error *err = NULL;
+
+    if (!state->registry) {
+        return;
+    }
+    own = pinning_reservation_of(state);
+    if (!pinning_registry_overlaps(state->registry, own, &info->overlaps,
+                                   &err)) {
+        QAPI_LIST_PREPEND(info->warnings, g_strdup(error_get_pretty(err)));
+        error_free(err);
+    }
+}
+
 PinningInfo *qmp_query_pinning(Error **errp)
 {
     const PinningState *state = pinning_state();
@@ -102,6 +134,7 @@ PinningInfo *qmp_query_pinning(Error **errp)
         info->advice = pinning_advice();
         info->warnings = QAPI_CLONE(strList, state->plan->warnings);
         add_io_warning(info);
+        add_overlaps(info, state);
     } else {
         info->options = g_new0(PinningOptions, 1);
         info->options->has_mode = true;
@@ -110,6 +143,7 @@ PinningInfo *qmp_query_pinning(Error **errp)
     for (thread = info->threads; thread; thread = thread->next) {
         read_back(thread->value);
     }
+    pinning_stats_add(info->threads);
     return info;
 }
 
@@ -117,6 +151,6 @@ HostTopologyInfo *qmp_query_host_topology(Error **errp)
 {
     g_autoptr(HostTopology) topo = NULL;
 
-    topo = host_topology_new(NULL, pinning_state()->affinity, errp);
+    topo = pinning_host_new(pinning_state()->affinity, errp);
     return topo ? host_topology_info(topo) : NULL;
 }

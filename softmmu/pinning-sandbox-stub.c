@@ -16,6 +16,11 @@ bool pinning_sandbox_is_postponed(void)
     return false;
 }
 
+bool pinning_sandbox_forbids(void)
+{
+    return false;
+}
+
 bool pinning_sandbox_close(Error **errp)
 {
     return true;

@@ -14,10 +14,15 @@
 static bool postponed;
 static bool closed;
 
+static int denies(void *opaque, QemuOpts *opts, Error **errp)
+{
+    return qemu_opt_get_bool(opts, "enable", false) &&
+           g_strcmp0(qemu_opt_get(opts, "resourcecontrol"), "deny") == 0;
+}
+
 static int postpone(void *opaque, QemuOpts *opts, Error **errp)
 {
-    if (qemu_opt_get_bool(opts, "enable", false) &&
-        g_strcmp0(qemu_opt_get(opts, "resourcecontrol"), "deny") == 0) {
+    if (denies(opaque, opts, errp)) {
         postponed = true;
         qemu_opt_set(opts, "resourcecontrol", "allow", &error_abort);
     }
@@ -36,6 +41,15 @@ void pinning_sandbox_postpone(void)
 bool pinning_sandbox_is_postponed(void)
 {
     return postponed;
+}
+
+bool pinning_sandbox_forbids(void)
+{
+    QemuOptsList *sandbox = qemu_find_opts_err("sandbox", NULL);
+
+    /* Without placement QEMU itself has put it up */
+    return postponed || (sandbox &&
+                         qemu_opts_foreach(sandbox, denies, NULL, NULL));
 }
 
 /* What QEMU means by the group: idle priority stays allowed */

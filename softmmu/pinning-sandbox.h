@@ -30,6 +30,13 @@ void pinning_sandbox_postpone(void);
 bool pinning_sandbox_is_postponed(void);
 
 /**
+ * pinning_sandbox_forbids:
+ *
+ * Returns: whether masks cannot be set while the guest runs.
+ */
+bool pinning_sandbox_forbids(void);
+
+/**
  * pinning_sandbox_close:
  * @errp: pointer to error object
  *

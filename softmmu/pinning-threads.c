@@ -12,9 +12,9 @@
 #include "qemu/thread-affinity.h"
 #include "qemu/thread-context.h"
 #include "hw/core/cpu.h"
-#include "hw/virtio/vhost-pinning.h"
 #include "qom/object.h"
 #include "system/iothread.h"
+#include "pinning-creators.h"
 #include "pinning-internal.h"
 #include "pinning-io.h"
 #include "pinning-iothreads.h"
@@ -118,11 +118,12 @@ static PinningThreadInfo *new_thread(PinningThreadRole role, pid_t tid,
 static void add_vcpus(PinningThreadInfoList ***tail, const PinningPlan *plan,
                       GHashTable *known)
 {
+    g_autoptr(GPtrArray) index = plan ? pinning_vcpu_index(plan) : NULL;
     CPUState *cpu;
 
     CPU_FOREACH(cpu) {
-        const PinningVcpuPlan *vcpu = pinning_wanted_cpus(plan,
-                                                          cpu->cpu_index);
+        const PinningVcpuPlan *vcpu = index ?
+            pinning_indexed_vcpu(index, cpu->cpu_index) : NULL;
         PinningThreadInfo *info = new_thread(PINNING_THREAD_ROLE_VCPU,
                                              cpu->thread_id,
                                              vcpu ? vcpu->host_cpus : NULL);
@@ -153,6 +154,19 @@ static PinningThreadInfo *io_thread(const IoThread *io)
     return info;
 }
 
+/*
+ * What a vCPU's first run makes the kernel create is moved away from there,
+ * if that may be done.
+ */
+static bool must_stay(pid_t tid, const char *wanted)
+{
+    g_autoptr(CpuSet) actual = pinning_creators_needed() ?
+                               thread_affinity_get(tid, NULL) : NULL;
+    g_autofree char *list = actual ? cpulist_format(actual) : NULL;
+
+    return list && !g_str_equal(list, wanted);
+}
+
 static PinningThreadInfo *helper_thread(pid_t tid, const Others *others)
 {
     void *key = GINT_TO_POINTER(tid);
@@ -170,6 +184,10 @@ static PinningThreadInfo *helper_thread(pid_t tid, const Others *others)
         wanted = g_hash_table_lookup(pool, key);
         reason = "of the pool of an iothread";
     }
+    if (wanted && must_stay(tid, wanted)) {
+        wanted = NULL;
+        reason = "born since the sandbox forbids to move it";
+    }
     info = new_thread(PINNING_THREAD_ROLE_HELPER, tid, wanted);
     info->reason = g_strdup(reason);
     return info;
@@ -184,7 +202,11 @@ static int find_iothread(Object *obj, void *opaque)
 static PinningThreadInfo *other_thread(pid_t tid, const Others *others)
 {
     const IoThread *io = pinning_io_find(tid);
+    const char *place = pinning_creator_place(tid);
 
+    if (place) {
+        return new_thread(PINNING_THREAD_ROLE_CREATOR, tid, place);
+    }
     if (tid == getpid()) {
         return new_thread(PINNING_THREAD_ROLE_MAIN, tid,
                           others->plan ? others->plan->emulator_cpus : NULL);
@@ -210,6 +232,27 @@ static void add_kernel_thread(IoThread *io, void *opaque)
     }
 }
 
+static void add_tid(IoThread *io, void *opaque)
+{
+    GArray *tids = opaque;
+
+    if (!io->kernel_thread) {
+        g_array_append_val(tids, io->tid);
+    }
+}
+
+/* After -run-with chroot= there is no /proc; what is known by id remains */
+static GArray *known_tids(void)
+{
+    GArray *tids = g_array_new(false, false, sizeof(pid_t));
+    pid_t main_thread = getpid();
+
+    g_array_append_val(tids, main_thread);
+    pinning_io_foreach(add_tid, tids);
+    pinning_creators_add(tids);
+    return tids;
+}
+
 PinningThreadInfoList *pinning_threads_list(const PinningPlan *plan)
 {
     g_autoptr(GHashTable) contexts = g_hash_table_new(NULL, NULL);
@@ -224,9 +267,12 @@ PinningThreadInfoList *pinning_threads_list(const PinningPlan *plan)
         others.plan = plan;
         pinning_io_forget();
     }
+    if (!tids) {
+        tids = known_tids();
+    }
     object_child_foreach(object_get_objects_root(), note_context, contexts);
     add_vcpus(&tail, others.plan, known);
-    for (i = 0; tids && i < tids->len; i++) {
+    for (i = 0; i < tids->len; i++) {
         pid_t tid = g_array_index(tids, pid_t, i);
 
         if (!g_hash_table_contains(known, GINT_TO_POINTER(tid))) {
@@ -265,7 +311,6 @@ void pinning_threads_settle(const PinningPlan *plan)
     PinningThreadInfoList *entry;
 
     g_clear_pointer(&pool, g_hash_table_unref);
-    vhost_pinning_adopt();
     pinning_iothreads_settle();
     pinning_io_reapply();
     list = pinning_threads_list(plan);
@@ -279,13 +324,17 @@ void pinning_threads_settle(const PinningPlan *plan)
     }
 }
 
-void pinning_threads_release(const CpuSet *host_cpus)
+void pinning_threads_restore(const PinningPlan *plan, const CpuSet *start)
 {
-    g_autoptr(GArray) tids = thread_list();
-    unsigned i;
+    g_autoptr(PinningThreadInfoList) list = pinning_threads_list(plan);
+    PinningThreadInfoList *entry;
 
-    for (i = 0; tids && i < tids->len; i++) {
-        /* One that has just ended needs nothing */
-        thread_affinity_set(g_array_index(tids, pid_t, i), host_cpus, NULL);
+    for (entry = list; entry; entry = entry->next) {
+        const PinningThreadInfo *info = entry->value;
+        g_autoptr(CpuSet) actual = thread_affinity_get(info->thread_id, NULL);
+
+        if (info->wanted_cpus && actual && cpuset_equal(actual, start)) {
+            settle(info);
+        }
     }
 }

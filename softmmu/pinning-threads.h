@@ -37,6 +37,17 @@ PinningThreadInfoList *pinning_threads_list(const PinningPlan *plan);
 void pinning_threads_settle(const PinningPlan *plan);
 
 /**
+ * pinning_threads_restore:
+ * @plan: the plan
+ * @start: host CPUs that the process had when it started
+ *
+ * Puts threads that have exactly @start back where the plan wants them.
+ * libvirt, for one, sets such a mask on all threads that its user has said
+ * nothing about; so it is nobody's wish, while any other mask may be one.
+ */
+void pinning_threads_restore(const PinningPlan *plan, const CpuSet *start);
+
+/**
  * pinning_threads_watch:
  *
  * From now on, looks for threads that were born where they do not belong:
@@ -76,13 +87,5 @@ void pinning_threads_look_soon(void);
  * Returns: whether it is a thread of the kernel's own.
  */
 bool pinning_thread_is_kernels(pid_t tid);
-
-/**
- * pinning_threads_release:
- * @host_cpus: host CPUs that the process had when it started
- *
- * Gives them back to all threads, as placement is no longer wanted.
- */
-void pinning_threads_release(const CpuSet *host_cpus);
 
 #endif /* SOFTMMU_PINNING_THREADS_H */

@@ -153,6 +153,19 @@ static void vm_state_change(void *opaque, bool running, RunState state)
     }
 }
 
+/* All that are there now have just been settled */
+static void remember_all(void)
+{
+    g_autoptr(GArray) tids = thread_list();
+    unsigned i;
+
+    g_clear_pointer(&seen, g_hash_table_unref);
+    seen = g_hash_table_new(NULL, NULL);
+    for (i = 0; tids && i < tids->len; i++) {
+        g_hash_table_add(seen, GINT_TO_POINTER(g_array_index(tids, pid_t, i)));
+    }
+}
+
 void pinning_threads_watch(void)
 {
     if (!timer) {
@@ -162,5 +175,5 @@ void pinning_threads_watch(void)
             pinning_threads_look_soon();
         }
     }
-    look();
+    remember_all();
 }

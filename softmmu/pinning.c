@@ -17,37 +17,67 @@
 #include "qapi/clone-visitor.h"
 #include "qapi/qapi-events-pinning.h"
 #include "qapi/qapi-visit-pinning.h"
+#include "qemu/config-file.h"
+#include "qemu/option.h"
 #include "qemu/thread-affinity.h"
 #include "qobject/qdict.h"
 #include "system/hostmem.h"
 #include "system/numa.h"
 #include "system/pinning.h"
+#include "system/runstate.h"
 #include "system/system.h"
 #include "hw/virtio/vhost-pinning.h"
 #include "accel/pinning/accel-props.h"
 #include "accel/pinning/vcpu-thread.h"
 #include "pinning-backends.h"
 #include "pinning-board.h"
+#include "pinning-creators.h"
 #include "pinning-drift.h"
 #include "pinning-internal.h"
+#include "pinning-kind.h"
 #include "pinning-memory.h"
 #include "pinning-plug.h"
 #include "pinning-prealloc.h"
 #include "pinning-sandbox.h"
+#include "pinning-stats.h"
 #include "pinning-threads.h"
+#include "pinning-vcpu-plug.h"
 #include "trace.h"
 
 static PinningState pinning;
 
-/* A plan of mode none is about memory only: somebody gave hostnodes= */
 static bool places_threads(void)
 {
-    return pinning.plan && pinning.plan->mode != PINNING_MODE_NONE;
+    return pinning_places_threads(&pinning);
+}
+
+/* Mode none, and no memory, either */
+static bool holds_nothing(void)
+{
+    const PinningNodePlanList *node = pinning.plan->nodes;
+
+    while (node && !*node->value->host_nodes) {
+        node = node->next;
+    }
+    return !places_threads() && !node;
 }
 
 const PinningState *pinning_state(void)
 {
     return &pinning;
+}
+
+static void before_accel(MachineState *ms)
+{
+    const PinningOptions *options = pinning_accel_props_get(ms->accelerator);
+
+    if (options->mode != PINNING_MODE_NONE && !pinning.topo) {
+        /* What is wrong with the host is told when the plan is made */
+        pinning.topo = host_topology_new(NULL, pinning.affinity, NULL);
+    }
+    if (pinning.topo) {
+        pinning_kind_confine(&pinning, options, ms);
+    }
 }
 
 void pinning_early_init(QDict *machine_opts, Error **errp)
@@ -64,6 +94,7 @@ void pinning_early_init(QDict *machine_opts, Error **errp)
         pinning.ram_id = g_strdup(qdict_get_try_str(machine_opts,
                                                     "memory-backend"));
         pinning_sandbox_postpone();
+        pinning_accel_props_before_init(before_accel);
     }
 }
 
@@ -74,27 +105,58 @@ static void finish(void)
     if (places_threads()) {
         pinning_threads_settle(pinning.plan);
         pinning_verify(pinning.plan);
+        pinning_stats_offer();
+        pinning_vcpu_plug_watch();
+        pinning_kind_warn(&pinning);
         if (!pinning_sandbox_is_postponed()) {
             pinning_threads_watch();
         }
     }
     pinning_memory_show(pinning.plan);
     pinning_plug_watch(current_machine);
-    pinning_drift_watch(places_threads() ? pinning.plan : NULL,
+    pinning_drift_watch(holds_nothing() ? NULL : pinning.plan,
                         pinning.options->heal);
     qapi_event_send_pinning_changed(pinning.plan->mode);
 }
 
-/* The last moment before the guest may run */
+static VMChangeStateEntry *first_run;
+
+/*
+ * The last moment before the guest may run.  With -S a management layer may
+ * have had the threads in its hands since they were placed.
+ */
+static void before_first_run(void *opaque, bool running, RunState state)
+{
+    if (!running) {
+        return;
+    }
+    g_clear_pointer(&first_run, qemu_del_vm_change_state_handler);
+    if (places_threads()) {
+        pinning_threads_restore(pinning.plan, pinning.affinity);
+    }
+    if (places_threads() && pinning_sandbox_is_postponed()) {
+        pinning_creators_park(pinning.plan);
+    }
+    pinning_sandbox_close(&error_fatal);
+}
+
+/* -run-with chroot= is about to be acted on */
+static bool will_chroot(void)
+{
+    QemuOpts *opts = qemu_opts_find(qemu_find_opts("run-with"), NULL);
+
+    return opts && qemu_opt_get(opts, "chroot");
+}
+
 static void machine_ready(Notifier *notifier, void *data)
 {
     if (pinning.plan) {
         finish();
     }
-    if (places_threads() && pinning_sandbox_is_postponed()) {
-        vcpu_thread_park(pinning.plan, &error_fatal);
+    if (will_chroot()) {
+        pinning_registry_seal(pinning.registry);
     }
-    pinning_sandbox_close(&error_fatal);
+    first_run = qemu_add_vm_change_state_handler(before_first_run, NULL);
 }
 
 static void machine_exit(Notifier *notifier, void *data)
@@ -119,7 +181,9 @@ static bool note_machine(MachineState *ms, const char *mem_path, Error **errp)
 
     pinning.options = QAPI_CLONE(PinningOptions, options);
     pinning.options->has_mode = true;
-    pinning.topo = host_topology_new(NULL, pinning.affinity, errp);
+    if (!pinning.topo) {
+        pinning.topo = host_topology_new(NULL, pinning.affinity, errp);
+    }
     if (!pinning.topo) {
         return false;
     }
@@ -170,8 +234,8 @@ static void plan_again(MachineState *ms, PinningRequest *req, Error **errp)
     pinning.req = *req;
     *req = (PinningRequest) { };
     if (pinning_choose(&pinning, errp)) {
-        pinning_memory_rebind(pinning.plan, &pinning.req, ms->memdev, true,
-                              errp);
+        pinning_memory_rebind(pinning.plan, &pinning.req, ms->memdev,
+                              PINNING_MEMORY_MOVE, errp);
     }
 }
 
@@ -182,8 +246,8 @@ static void plan_late(MachineState *ms, Error **errp)
     if (pinning.affinity && note_machine(ms, NULL, errp) &&
         pinning_config_final_nodes(&pinning.req, ms, errp) &&
         pinning_choose(&pinning, errp) &&
-        pinning_memory_rebind(pinning.plan, &pinning.req, ms->memdev, true,
-                              errp)) {
+        pinning_memory_rebind(pinning.plan, &pinning.req, ms->memdev,
+                              PINNING_MEMORY_MOVE, errp)) {
         qemu_add_machine_init_done_notifier(&ready_notifier);
         qemu_add_exit_notifier(&exit_notifier);
     }
@@ -228,7 +292,7 @@ void pinning_create_vcpu_thread(CPUState *cpu, void (*create)(CPUState *cpu))
 
 void pinning_state_replace(PinningState *next)
 {
-    bool first = !pinning.plan;
+    bool first = !pinning.plan, placed = places_threads();
 
     pinning_drift_watch(NULL, false);
     qapi_free_PinningPlan(pinning.plan);
@@ -236,14 +300,20 @@ void pinning_state_replace(PinningState *next)
     host_topology_free(pinning.topo);
     pinning_request_cleanup(&pinning.req);
     cpuset_free(pinning.affinity);
+    if (pinning.registry != next->registry) {
+        pinning_registry_close(pinning.registry);
+    }
     next->ram_id = pinning.ram_id;
     pinning = *next;
     pinning.req.options = pinning.options;
     if (first) {
         qemu_add_exit_notifier(&exit_notifier);
     }
-    if (!places_threads()) {
-        pinning_threads_release(pinning.affinity);
+    if (holds_nothing()) {
+        g_clear_pointer(&pinning.registry, pinning_registry_close);
+    }
+    if (!placed && places_threads()) {
+        vhost_pinning_adopt();
     }
     finish();
 }

@@ -15,7 +15,7 @@
 #include "qobject/qdict.h"
 #include "qobject/qstring.h"
 #include "qom/object.h"
-#include "hw/qdev-core.h"
+#include "system/pinning-qemu.h"
 #include "accel-props.h"
 
 /* One member of PinningOptions */
@@ -256,6 +256,38 @@ bool pinning_accel_props_used(void)
 {
     return qemu_opts_foreach(qemu_find_opts("accel"), opts_have_pinning, NULL,
                              NULL);
+}
+
+typedef INIT_MACHINE(InitMachine);
+
+static GHashTable *stock_init;      /* AccelClass -> its own init_machine() */
+static void (*before_init)(MachineState *ms);
+
+static INIT_MACHINE(init_machine)
+{
+    AccelClass *class = ACCEL_GET_CLASS(ms->accelerator);
+    InitMachine *stock = g_hash_table_lookup(stock_init, class);
+
+    before_init(ms);
+    return CALL_INIT_MACHINE(stock);
+}
+
+static void watch_class(ObjectClass *class, void *opaque)
+{
+    AccelClass *accel = ACCEL_CLASS(class);
+
+    if (accel->init_machine) {
+        g_hash_table_insert(stock_init, accel, accel->init_machine);
+        accel->init_machine = init_machine;
+    }
+}
+
+/* An accelerator has no moment of its own for others to be called */
+void pinning_accel_props_before_init(void (*fn)(MachineState *ms))
+{
+    before_init = fn;
+    stock_init = g_hash_table_new(NULL, NULL);
+    object_class_foreach(watch_class, TYPE_ACCEL, false, NULL);
 }
 
 /* The first of its name is the one that was initialized */

@@ -38,6 +38,13 @@ bool pinning_accel_props_take_sugar(QDict *machine_opts, Error **errp);
 bool pinning_accel_props_used(void);
 
 /**
+ * pinning_accel_props_before_init:
+ * @fn: called with the machine right before an accelerator is initialized,
+ *      whose options are known by then; again for the next one, if that fails
+ */
+void pinning_accel_props_before_init(void (*fn)(MachineState *ms));
+
+/**
  * pinning_accel_props_warn_unused:
  * @accel: the accelerator that is in use
  *

@@ -9,7 +9,8 @@
 #include "qemu/cpulist.h"
 #include "qemu/error-report.h"
 #include "qemu/placed-thread.h"
-#include "hw/qdev-core.h"
+#include "system/pinning-qemu.h"
+#include "softmmu/pinning-creators.h"
 #include "core-sched.h"
 #include "vcpu-thread.h"
 
@@ -20,28 +21,6 @@ typedef struct Creation {
     bool created;
     Error *err;
 } Creation;
-
-/* vCPU number -> PlacedThread, where masks cannot be set any more */
-static GHashTable *parked;
-
-bool vcpu_thread_park(const PinningPlan *plan, Error **errp)
-{
-    PinningVcpuPlanList *entry;
-
-    parked = g_hash_table_new(NULL, NULL);
-    for (entry = plan->vcpus; entry; entry = entry->next) {
-        g_autoptr(CpuSet) host_cpus = cpulist_parse(entry->value->host_cpus,
-                                                    &error_abort);
-        PlacedThread *thread = placed_thread_new(host_cpus, errp);
-
-        if (!thread) {
-            return false;
-        }
-        g_hash_table_insert(parked, GUINT_TO_POINTER(entry->value->vcpu),
-                            thread);
-    }
-    return true;
-}
 
 /* On the thread that has the place of the vCPU */
 static void create_here(void *opaque)
@@ -83,8 +62,7 @@ void vcpu_thread_create(CPUState *cpu, void (*create)(CPUState *cpu),
                         PinningCoreSched core_sched)
 {
     Creation creation = { cpu, create, core_sched };
-    PlacedThread *thread = parked ?
-        g_hash_table_lookup(parked, GUINT_TO_POINTER(place->vcpu)) : NULL;
+    PlacedThread *thread = pinning_creator(place->host_cpus);
 
     if (thread) {
         placed_thread_run(thread, create_here, &creation);

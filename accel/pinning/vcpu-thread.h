@@ -26,16 +26,4 @@ void vcpu_thread_create(CPUState *cpu, void (*create)(CPUState *cpu),
                         const PinningVcpuPlan *place,
                         PinningCoreSched core_sched);
 
-/**
- * vcpu_thread_park:
- * @plan: the plan
- * @errp: pointer to error object
- *
- * Keeps a thread on the host CPUs of every vCPU that there can be, from which
- * vcpu_thread_create() then creates.  Needed where masks cannot be set later.
- *
- * Returns: true, or false with @errp set.
- */
-bool vcpu_thread_park(const PinningPlan *plan, Error **errp);
-
 #endif /* ACCEL_PINNING_VCPU_THREAD_H */

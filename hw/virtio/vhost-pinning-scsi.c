@@ -14,7 +14,7 @@
 #include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "qemu/io-spread.h"
-#include "hw/boards.h"
+#include "system/pinning-qemu.h"
 #include "hw/virtio/vhost-pinning.h"
 #include "hw/virtio/vhost-scsi-common.h"
 #include "softmmu/pinning-internal.h"

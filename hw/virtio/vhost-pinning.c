@@ -21,6 +21,7 @@
 #include "qemu/thread-affinity.h"
 #include "hw/virtio/vhost-pinning.h"
 #include "net/net.h"
+#include "softmmu/pinning-creators.h"
 #include "softmmu/pinning-internal.h"
 #include "softmmu/pinning-io.h"
 #include "softmmu/pinning-threads.h"
@@ -158,10 +159,9 @@ static pid_t find_task(const GArray *before)
  * A thread of the kernel's own is named after the thread that asked for it.
  * The one that is not known yet is the new one.  0: not visible.
  */
-static pid_t find_kernel_thread(void)
+static pid_t find_kernel_thread(pid_t asker)
 {
-    g_autofree char *name = g_strdup_printf(WORKER_NAME "%d",
-                                            qemu_get_thread_id());
+    g_autofree char *name = g_strdup_printf(WORKER_NAME "%d", asker);
     g_autoptr(GDir) proc = g_dir_open("/proc", 0, NULL);
     const char *entry;
 
@@ -203,7 +203,7 @@ void vhost_pinning_adopt(void)
             adopt(tid, false);
         }
     }
-    while ((pid = find_kernel_thread())) {
+    while ((pid = find_kernel_thread(qemu_get_thread_id()))) {
         adopt(pid, true);
     }
 }
@@ -232,19 +232,19 @@ static void place_kernel_thread(IoThread *io)
     }
 }
 
-static void find_worker(IoThread *io, const GArray *before)
+static void find_worker(IoThread *io, const GArray *before, pid_t asker)
 {
     Error *err = NULL;
 
     io->tid = find_task(before);
     if (!io->tid) {
-        io->tid = find_kernel_thread();
+        io->tid = find_kernel_thread(asker);
         io->kernel_thread = true;
     }
     trace_pinning_vhost_worker(io->tid, io->device, io->queue, io->host_cpu);
     if (!io->tid) {
         error_setg(&err, "no thread " WORKER_NAME "%d is visible",
-                   qemu_get_thread_id());
+                   asker);
         warn_once(err);
         pinning_io_drop(io);
         return;
@@ -255,38 +255,70 @@ static void find_worker(IoThread *io, const GArray *before)
     pinning_io_place(io);
 }
 
+typedef struct Request {
+    int fd;
+    unsigned long request;
+    void *arg;
+    int ret;
+    int err;
+} Request;
+
+static void issue(void *opaque)
+{
+    Request *r = opaque;
+
+    r->ret = ioctl(r->fd, r->request, r->arg);
+    r->err = errno;
+}
+
 /*
  * This thread itself gets the worker's mask for a moment.  Another one that
  * asks in its place would need a thread where RLIMIT_NPROC may allow none,
  * and give the worker a name by which nobody finds it: tools look for
- * "vhost-" and the process.
+ * "vhost-" and the process.  Only a sandbox that forbids masks leaves no
+ * other way.
  */
-static int issue_on(int host_cpu, int fd, unsigned long request, void *arg)
+static int issue_on(int host_cpu, int fd, unsigned long request, void *arg,
+                    pid_t *asker)
 {
-    g_autoptr(CpuSet) before = thread_affinity_get(0, NULL);
-    g_autoptr(CpuSet) cpu = cpuset_new_range(host_cpu, host_cpu);
-    bool moved = before && thread_affinity_set(0, cpu, NULL);
-    int ret = ioctl(fd, request, arg);
-    int err = errno;
+    g_autofree char *list = g_strdup_printf("%d", host_cpu);
+    PlacedThread *creator = pinning_creator(list);
+    Request r = { .fd = fd, .request = request, .arg = arg };
+    g_autoptr(CpuSet) before = NULL;
+    g_autoptr(CpuSet) cpu = NULL;
+    bool moved;
+
+    if (creator) {
+        *asker = placed_thread_tid(creator);
+        placed_thread_run(creator, issue, &r);
+        errno = r.err;
+        return r.ret;
+    }
+    *asker = qemu_get_thread_id();
+    before = thread_affinity_get(0, NULL);
+    cpu = cpuset_new_range(host_cpu, host_cpu);
+    moved = before && thread_affinity_set(0, cpu, NULL);
+    issue(&r);
 
     if (moved) {
         thread_affinity_set(0, before, NULL);
     }
-    errno = err;
-    return ret;
+    errno = r.err;
+    return r.ret;
 }
 
 int vhost_pinning_create(IoThread *io, int fd, unsigned long request,
                          void *arg)
 {
     g_autoptr(GArray) before = thread_list();
-    int ret = issue_on(io->host_cpu, fd, request, arg);
+    pid_t asker;
+    int ret = issue_on(io->host_cpu, fd, request, arg, &asker);
     int err = errno;
 
     if (ret < 0) {
         pinning_io_drop(io);
     } else {
-        find_worker(io, before);
+        find_worker(io, before, asker);
     }
     errno = err;
     return ret;

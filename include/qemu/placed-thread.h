@@ -24,9 +24,12 @@ typedef struct PlacedThread PlacedThread;
  * Starts a thread that puts itself on @host_cpus and waits.
  *
  * Returns: the thread, to free with placed_thread_free(), or NULL with @errp
- * set if the host refuses the mask.
+ * set if the host refuses the mask, or another thread.
  */
 PlacedThread *placed_thread_new(const CpuSet *host_cpus, Error **errp);
+
+/** placed_thread_tid: Returns: the id of the thread on the host. */
+pid_t placed_thread_tid(const PlacedThread *thread);
 
 /**
  * placed_thread_run:

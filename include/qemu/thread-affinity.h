@@ -37,6 +37,9 @@ CpuSet *thread_affinity_get(pid_t tid, Error **errp);
  */
 bool thread_affinity_set(pid_t tid, const CpuSet *cpus, Error **errp);
 
+/** thread_exists: Returns: whether there is a thread @tid on this host. */
+bool thread_exists(pid_t tid);
+
 /**
  * thread_place_get:
  * @tid: id of a thread of this process

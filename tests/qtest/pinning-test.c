@@ -190,6 +190,37 @@ static void test_hotplug(void)
     qtest_quit(qts);
 }
 
+/* The vCPU that was unplugged comes back to its place */
+static void test_replug(const void *sandbox)
+{
+    QTestState *qts;
+    int i;
+
+    if (!enough_cpus(2)) {
+        return;
+    }
+    qts = qtest_initf(BARE "-machine q35 -accel qtest,pinning=one-to-one "
+                      "-cpu qemu64 -smp 1,maxcpus=2,sockets=2,cores=1 %s",
+                      (const char *)sandbox);
+    /* The guest knows of CPUs that can be unplugged */
+    qtest_outl(qts, 0xcd8, 0);
+    for (i = 0; i < 3; i++) {
+        qtest_qmp_assert_success(qts, "{'execute': 'device_add', 'arguments':"
+                                 "{'driver': 'qemu64-x86_64-cpu', 'id': 'c1',"
+                                 "'socket-id': 1, 'core-id': 0,"
+                                 "'thread-id': 0}}");
+        g_assert_cmpuint(check_one_to_one(qts), ==, 2);
+        qtest_qmp_assert_success(qts, "{'execute': 'device_del', 'arguments':"
+                                 "{'id': 'c1'}}");
+        /* The guest's answer: CPU 1 is ejected */
+        qtest_outl(qts, 0xcd8, 1);
+        qtest_outb(qts, 0xcd8 + 4, 8);
+        qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+        g_assert_cmpuint(check_one_to_one(qts), ==, 1);
+    }
+    qtest_quit(qts);
+}
+
 static void test_off(const void *args)
 {
     QTestState *qts = qtest_initf(BARE "%s", (const char *)args);
@@ -207,40 +238,6 @@ static void test_off(const void *args)
     }
     g_assert_false(qlist_empty(qdict_get_qlist(host, "cpus")));
     g_assert_false(qlist_empty(qdict_get_qlist(host, "nodes")));
-    qtest_quit(qts);
-}
-
-static void test_hmp(void)
-{
-    QTestState *qts = qtest_init(BARE "-machine q35 -accel qtest,"
-                                 "pinning=one-to-one");
-    g_autofree char *text = qtest_hmp(qts, "info pinning");
-
-    g_assert_nonnull(strstr(text, "one-to-one"));
-    g_assert_nonnull(strstr(text, "vcpu"));
-    g_assert_null(strstr(text, "differs"));
-    qtest_quit(qts);
-}
-
-static void test_introspection(void)
-{
-    QTestState *qts = qtest_init("-machine none");
-    QDict *reply = qtest_qmp(qts, "{'execute': 'qom-list-properties',"
-                             "'arguments': {'typename': 'tcg-accel'}}");
-    const QListEntry *e;
-    unsigned n = 0;
-
-    QLIST_FOREACH_ENTRY(qdict_get_qlist(reply, "return"), e) {
-        QDict *prop = qobject_to(QDict, qlist_entry_obj(e));
-
-        if (g_str_has_prefix(qdict_get_str(prop, "name"), "pinning")) {
-            g_assert_cmpstr(qdict_get_try_str(prop, "description") ?: "", !=,
-                            "");
-            n++;
-        }
-    }
-    g_assert_cmpuint(n, ==, 16);
-    qobject_unref(reply);
     qtest_quit(qts);
 }
 
@@ -270,6 +267,172 @@ static void expect_mask(QTestState *qts, int64_t vcpu, const char *want)
         }
     }
     g_assert_cmpuint(found, ==, 1);
+}
+
+static void expect_narrow(const char *text)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\r\n", 0);
+    unsigned i;
+
+    for (i = 0; lines[i]; i++) {
+        g_assert_cmpuint(strlen(lines[i]), <=, 80);
+    }
+}
+
+/* A map with the vCPU on it, and the place of the one that may come */
+static void test_hmp(void)
+{
+    QTestState *qts;
+
+    if (!enough_cpus(2)) {
+        return;
+    }
+    qts = qtest_init(BARE "-machine q35 -accel qtest,pinning=one-to-one "
+                     "-smp 1,maxcpus=2");
+    {
+        g_autofree char *map = qtest_hmp(qts, "info pinning");
+        g_autofree char *list = qtest_hmp(qts, "info pinning -t");
+
+        g_assert_nonnull(strstr(map, "pinning: one-to-one\r\nnode "));
+        g_assert_nonnull(strstr(map, " v0"));
+        g_assert_nonnull(strstr(map, " r"));
+        g_assert_nonnull(strstr(map, "r: reserved"));
+        g_assert_null(strstr(map, "differs"));
+        expect_narrow(map);
+        g_assert_nonnull(strstr(list, "\nvcpu         0 "));
+        g_assert_nonnull(strstr(list, "\nmain         - "));
+        expect_narrow(list);
+    }
+    qtest_quit(qts);
+}
+
+/* The human monitor's set-pinning: a mode, options, nonsense, nothing */
+static void test_hmp_set(void)
+{
+    g_autofree char *mine = allowed_list(getpid(), getpid());
+    g_autoptr(GArray) cpus = own_cpus();
+    g_autofree char *bad = NULL, *some = NULL, *said = NULL, *want = NULL;
+    QTestState *qts;
+    int first;
+
+    if (!enough_cpus(2)) {
+        return;
+    }
+    first = g_array_index(cpus, int, 0);
+    qts = qtest_init(BARE "-machine q35 -accel qtest -smp 2");
+    g_free(qtest_hmp(qts, "set_pinning one-to-one"));
+    g_assert_cmpuint(check_one_to_one(qts), ==, 2);
+
+    bad = qtest_hmp(qts, "set_pinning bogus");
+    g_assert_nonnull(strstr(bad, "'bogus'"));
+    g_assert_cmpuint(check_one_to_one(qts), ==, 2);
+
+    want = g_strdup_printf("%d", first);
+    some = g_strdup_printf("set_pinning -m numa,cpus=%d,,%d", first, first);
+    said = qtest_hmp(qts, "%s", some);
+    g_assert_null(strstr(said, "Error"));
+    expect_mask(qts, 0, want);
+    expect_mask(qts, 1, want);
+    g_free(qtest_hmp(qts, "set_pinning"));
+    expect_mask(qts, 1, want);
+    g_free(qtest_hmp(qts, "set_pinning none"));
+    expect_mask(qts, 0, mine);
+    qtest_quit(qts);
+}
+
+static QDict *query_stats(QTestState *qts)
+{
+    return qtest_qmp(qts, "{'execute': 'query-stats', 'arguments': {"
+                     "'target': 'vcpu', 'providers':"
+                     "[{'provider': 'pinning'}]}}");
+}
+
+/* The number that statistics have under @name; -1: not there */
+static int64_t stat_of(QDict *vcpu, const char *name)
+{
+    const QListEntry *e;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(vcpu, "stats"), e) {
+        QDict *stat = qobject_to(QDict, qlist_entry_obj(e));
+
+        if (g_str_equal(qdict_get_str(stat, "name"), name)) {
+            return qdict_get_int(stat, "value");
+        }
+    }
+    return -1;
+}
+
+static int64_t vcpu_at(QTestState *qts, const char *qom_path)
+{
+    g_autoptr(QDict) fast = qtest_qmp(qts, "{'execute': 'query-cpus-fast'}");
+    const QListEntry *e;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(fast, "return"), e) {
+        QDict *cpu = qobject_to(QDict, qlist_entry_obj(e));
+
+        if (g_str_equal(qdict_get_str(cpu, "qom-path"), qom_path)) {
+            return qdict_get_int(cpu, "cpu-index");
+        }
+    }
+    return -1;
+}
+
+/* Of each vCPU that is placed: where it is, and what became of it */
+static void test_stats(void)
+{
+    QTestState *qts;
+    QDict *reply;
+    const QListEntry *e;
+    unsigned n = 0;
+
+    if (!enough_cpus(2)) {
+        return;
+    }
+    qts = qtest_init(BARE "-machine q35 -accel qtest -smp 2");
+    reply = query_stats(qts);
+    g_assert_true(qlist_empty(qdict_get_qlist(reply, "return")));
+    qobject_unref(reply);
+    qtest_quit(qts);
+
+    qts = qtest_init(BARE "-machine q35 -accel qtest,pinning=one-to-one "
+                     "-smp 2");
+    reply = query_stats(qts);
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(reply, "return"), e) {
+        QDict *vcpu = qobject_to(QDict, qlist_entry_obj(e));
+        g_autofree char *last = g_strdup_printf(
+            "%" PRId64, stat_of(vcpu, "last-cpu"));
+
+        g_assert_cmpstr(qdict_get_str(vcpu, "provider"), ==, "pinning");
+        expect_mask(qts, vcpu_at(qts, qdict_get_str(vcpu, "qom-path")), last);
+        g_assert_cmpint(stat_of(vcpu, "stacked"), ==, 0);
+        g_assert_cmpint(stat_of(vcpu, "node-migrations"), ==, 0);
+        n++;
+    }
+    g_assert_cmpuint(n, ==, 2);
+    qobject_unref(reply);
+    qtest_quit(qts);
+}
+
+static void test_introspection(void)
+{
+    QTestState *qts = qtest_init("-machine none");
+    QDict *reply = qtest_qmp(qts, "{'execute': 'qom-list-properties',"
+                             "'arguments': {'typename': 'tcg-accel'}}");
+    const QListEntry *e;
+    unsigned n = 0;
+
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(reply, "return"), e) {
+        QDict *prop = qobject_to(QDict, qlist_entry_obj(e));
+
+        if (g_str_has_prefix(qdict_get_str(prop, "name"), "pinning")) {
+            g_assert_cmpstr(qdict_get_try_str(prop, "description") ?: "", !=,
+                            "");
+            n++;
+        }
+    }
+    g_assert_cmpuint(n, ==, 16);
+    qobject_unref(reply);
+    qtest_quit(qts);
 }
 
 /* On, by hand, off, and refused without a trace */
@@ -312,7 +475,16 @@ static void test_set(void)
         expect_mask(qts, 1, first);
     }
 
-    reply = set_pinning(qts, "{}");
+    /* What is in force is applied again, also what was set by hand */
+    {
+        g_autofree char *first = g_strdup_printf("%d", g_array_index(cpus, int,
+                                                                     0));
+        reply = set_pinning(qts, "{}");
+        g_assert_true(qdict_haskey(reply, "return"));
+        qobject_unref(reply);
+        expect_mask(qts, 1, first);
+    }
+    reply = set_pinning(qts, "{'options': {'mode': 'one-to-one'}}");
     g_assert_true(qdict_haskey(reply, "return"));
     qobject_unref(reply);
     g_assert_cmpuint(check_one_to_one(qts), ==, 2);
@@ -322,6 +494,152 @@ static void test_set(void)
     qobject_unref(reply);
     expect_mask(qts, 0, mine);
     expect_mask(qts, 1, mine);
+    qtest_quit(qts);
+}
+
+/* Memory that is plugged where the plan leaves memory alone is left alone */
+static void test_plug_memory(void)
+{
+    QTestState *qts;
+
+    if (!enough_cpus(2)) {
+        return;
+    }
+    qts = qtest_init(BARE "-machine q35 -accel qtest,pinning=one-to-one "
+                     "-smp 1 -m 64M,slots=1,maxmem=256M "
+                     "-object memory-backend-ram,id=m1,size=128M");
+    qtest_qmp_assert_success(qts, "{'execute': 'device_add', 'arguments': {"
+                             "'driver': 'pc-dimm', 'id': 'd1',"
+                             "'memdev': 'm1'}}");
+    g_assert_cmpuint(check_one_to_one(qts), ==, 1);
+    qtest_quit(qts);
+}
+
+static int64_t promised_by(const char *path)
+{
+    g_autofree char *text = NULL;
+    QObject *entry;
+    const QListEntry *e;
+    int64_t sum = 0;
+
+    /* An entry is replaced by renaming, so it may be gone */
+    if (!g_file_get_contents(path, &text, NULL, NULL)) {
+        return 0;
+    }
+    entry = qobject_from_json(text, &error_abort);
+    QLIST_FOREACH_ENTRY(qdict_get_qlist(qobject_to(QDict, entry), "memory"),
+                        e) {
+        sum += qdict_get_int(qobject_to(QDict, qlist_entry_obj(e)), "size");
+    }
+    qobject_unref(entry);
+    return sum;
+}
+
+/* MiB that the entries of a registry promise, once that is @want */
+static void expect_promised(const char *registry, int64_t want)
+{
+    int64_t sum = 0;
+    int tries;
+
+    for (tries = 0; tries < 1000; tries++) {
+        g_autoptr(GDir) dir = g_dir_open(registry, 0, NULL);
+        const char *name;
+
+        sum = 0;
+        while ((name = g_dir_read_name(dir))) {
+            if (g_str_has_prefix(name, "entry-")) {
+                g_autofree char *path = g_build_filename(registry, name, NULL);
+
+                sum += promised_by(path) >> 20;
+            }
+        }
+        if (sum == want) {
+            return;
+        }
+        g_usleep(10 * 1000);
+    }
+    g_assert_cmpint(sum, ==, want);
+}
+
+/* What is plugged is reserved until it is unplugged */
+static void test_unplug_memory(void)
+{
+    g_autofree char *dir = g_dir_make_tmp("pinning-XXXXXX", NULL);
+    QTestState *qts = qtest_initf(
+        BARE "-machine q35 -accel qtest,pinning=numa,pinning-registry=%s "
+        "-m 64M,slots=1,maxmem=256M "
+        "-object memory-backend-ram,id=m0,size=64M "
+        "-numa node,memdev=m0,hostnodes=0 "
+        "-object memory-backend-ram,id=m1,size=128M", dir);
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        expect_promised(dir, 64);
+        qtest_qmp_assert_success(qts, "{'execute': 'device_add', 'arguments':"
+                                 "{'driver': 'pc-dimm', 'id': 'd1',"
+                                 "'memdev': 'm1'}}");
+        expect_promised(dir, 64 + 128);
+        qtest_qmp_assert_success(qts, "{'execute': 'device_del', 'arguments':"
+                                 "{'id': 'd1'}}");
+        /* The guest's answer: slot 0 is ejected */
+        qtest_outl(qts, 0xa00, 0);
+        qtest_outb(qts, 0xa14, 8);
+        qtest_qmp_eventwait(qts, "DEVICE_DELETED");
+    }
+    expect_promised(dir, 64);
+    qtest_quit(qts);
+    {
+        g_autofree char *lock = g_build_filename(dir, "lock", NULL);
+
+        unlink(lock);
+        g_assert_cmpint(rmdir(dir), ==, 0);
+    }
+}
+
+/* Entries of a directory of the process in /proc */
+static unsigned count_entries(QTestState *qts, const char *name)
+{
+    g_autofree char *path = g_strdup_printf("/proc/%d/%s", qtest_pid(qts),
+                                            name);
+    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+    unsigned n = 0;
+
+    g_assert_nonnull(dir);
+    while (g_dir_read_name(dir)) {
+        n++;
+    }
+    return n;
+}
+
+/* Done and refused a thousand times: neither descriptor nor thread stays */
+static void test_set_often(void)
+{
+    static const char *const steps[] = {
+        "{'options': {'mode': 'balanced'}}",
+        "{'options': {'mode': 'numa', 'exclusive': true}}",
+        "{'options': {'mode': 'one-to-one', 'cpus': '9999'}}",
+        "{}",
+        "{'vcpus': [{'vcpu': 1, 'host-cpus': 'x'}]}",
+        "{'options': {'mode': 'none'}}",
+        "{'options': {'mode': 'numa', 'core-sched': 'vcpu'}}",
+        "{'options': {'mode': 'spread'}, 'move-memory': true}",
+    };
+    QTestState *qts = qtest_init(BARE "-machine q35 -accel qtest -smp 2 "
+                                 "-m 16M -object iothread,id=io0");
+    unsigned i, fds = 0, threads = 0;
+
+    for (i = 0; i < 1000; i++) {
+        qobject_unref(set_pinning(qts, steps[i % ARRAY_SIZE(steps)]));
+        if (i == 2 * ARRAY_SIZE(steps) - 3) {
+            /* Placement is off; threads of the block layer's pool are there */
+            fds = count_entries(qts, "fd");
+            threads = count_entries(qts, "task");
+        }
+    }
+    qobject_unref(set_pinning(qts, "{'options': {'mode': 'none'}}"));
+    g_assert_cmpuint(count_entries(qts, "fd"), ==, fds);
+    /* How many that pool has depends on how fast they are */
+    g_assert_cmpuint(count_entries(qts, "task"), <=, threads + 10);
     qtest_quit(qts);
 }
 
@@ -557,16 +875,24 @@ int main(int argc, char **argv)
     qtest_add_func("/pinning/one-to-one/tcg-single", test_single_thread);
     qtest_add_func("/pinning/cpus", test_cpus);
     qtest_add_func("/pinning/hotplug", test_hotplug);
+    qtest_add_data_func("/pinning/replug/free", "", test_replug);
+    qtest_add_data_func("/pinning/replug/sandbox",
+                        "-sandbox on,resourcecontrol=deny", test_replug);
     qtest_add_data_func("/pinning/off/none", "-machine none", test_off);
     qtest_add_data_func("/pinning/off/q35", "-machine q35 -smp 2", test_off);
     qtest_add_data_func("/pinning/hostnodes/none", "qtest", test_hostnodes);
     qtest_add_data_func("/pinning/hostnodes/numa", "qtest,pinning=numa",
                         test_hostnodes);
+    qtest_add_func("/pinning/plug-memory", test_plug_memory);
+    qtest_add_func("/pinning/unplug-memory", test_unplug_memory);
     qtest_add_func("/pinning/set", test_set);
+    qtest_add_func("/pinning/set/often", test_set_often);
     qtest_add_func("/pinning/reapply", test_reapply);
     qtest_add_func("/pinning/plan", test_plan);
     qtest_add_func("/pinning/sandbox", test_sandbox);
     qtest_add_func("/pinning/hmp", test_hmp);
+    qtest_add_func("/pinning/hmp-set", test_hmp_set);
+    qtest_add_func("/pinning/stats", test_stats);
     qtest_add_func("/pinning/introspection", test_introspection);
     qtest_add_func("/pinning/unused-accel", test_unused_accel);
     for (i = 0; i < ARRAY_SIZE(bad_lines); i++) {
