@@ -267,6 +267,21 @@ def mask(tid):
     return cpus(field(read('/proc/%d/status' % tid), 'Cpus_allowed_list'))
 
 
+def misplaced(qemu):
+    """Threads that are not where query-pinning says they should be, as
+    (role, wanted, mask); who has ended meanwhile does not count."""
+    out = []
+    for x in qemu.qmp('query-pinning')['threads']:
+        try:
+            if 'wanted-cpus' in x and mask(x['thread-id']) != cpus(
+                    x['wanted-cpus']):
+                out.append((x['role'], x['wanted-cpus'],
+                            show(mask(x['thread-id']))))
+        except OSError:
+            pass
+    return out
+
+
 def last_cpu(tid):
     return int(read('/proc/%d/stat' % tid).rsplit(')', 1)[1].split()[36])
 
@@ -326,7 +341,6 @@ class Watch:
         self.calls = list(calls)
         self.answer = answer or (lambda call: None)
         self.seen = []
-        self._fail = {}
         self._ours, self._child = socket.socketpair(socket.AF_UNIX,
                                                     socket.SOCK_DGRAM)
 
@@ -365,28 +379,6 @@ class Watch:
         self._ours.close()
         threading.Thread(target=self._loop, args=(fds[0],),
                          daemon=True).start()
-
-    def fail(self, name, after, errno):
-        """Of those to come, the call @name with @after before it fails."""
-        self._fail = {name: [after, errno]}
-
-    def armed(self):
-        """Whether the call that is to fail has not been made."""
-        return bool(self._fail)
-
-    def disarm(self):
-        self._fail = {}
-
-    def _error(self, name):
-        """0, or the errno that a call gets."""
-        rule = self._fail.get(name)
-        if not rule:
-            return 0
-        rule[0] -= 1
-        if rule[0] >= 0:
-            return 0
-        self._fail = {}
-        return rule[1]
 
     def _loop(self, fd):
         poll = select.poll()
@@ -694,6 +686,15 @@ class Qemu:
                              self.peek(0x7100, 4 * vcpus, name))
 
 
+def reservation(qemu, folder='/run/qemu-pinning/'):
+    """Text of its entry in the registry; None if it has none."""
+    for name in os.listdir(folder):
+        text = read(folder + name, '')
+        if text.startswith('{') and json.loads(text)['pid'] == qemu.pid:
+            return text
+    return None
+
+
 def qemu_error(*args, **kwargs):
     """What a QEMU said that must refuse to start; None if it started."""
     try:
@@ -709,6 +710,24 @@ def cleanup():
             qemu.stop()
         except (OSError, TimeoutError):
             pass
+
+
+# --- vhost ----------------------------------------------------------------
+
+VHOST_SWITCH = '/sys/module/vhost/parameters/fork_from_owner_default'
+
+
+def vhost_tasks(on):
+    """Whether vhost workers are tasks of QEMU, where the kernel has both."""
+    users = [name for name in ('vhost_net', 'vhost_scsi', 'vhost_vsock')
+             if os.path.exists('/sys/module/' + name)]
+    for name in users + ['vhost']:
+        run('rmmod', name)
+    run('modprobe', 'vhost', 'fork_from_owner_default=%d' % on)
+    for name in users:
+        run('modprobe', name)
+    if read(VHOST_SWITCH) != 'NY'[on]:
+        raise RuntimeError('vhost could not be loaded again')
 
 
 # --- network --------------------------------------------------------------

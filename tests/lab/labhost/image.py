@@ -24,7 +24,7 @@ from . import proc
 from .cpio import Archive
 
 PROGRAMS = ('bash', 'numactl', 'lscpu', 'taskset', 'setpriv', 'chrt', 'ip',
-            'ps', 'strace')
+            'ps', 'strace', 'migratepages')
 LAB_MODULES = ('kvm_amd', 'vhost_net', 'vhost_vsock', 'vhost_scsi', 'tun')
 INNER_MODULES = ('virtio_pci', 'virtio_net')
 FIRMWARE = ('bios-256k.bin', 'kvmvapic.bin', 'linuxboot_dma.bin', 'pvh.bin')
@@ -321,12 +321,17 @@ def assemble(text, mode):
             return f.read()
 
 
-def inner_archive(kernel):
-    """Path of the small Linux guest's file system."""
-    inside = Piece('inner-' + kernel.version)
+def guest_archive(kernel, name, init, programs=()):
+    """Path of the file system of a small Linux guest.
+
+    @init: path of its /init; @programs: paths of static programs for /bin
+    """
+    inside = Piece('%s-%s' % (name, kernel.version))
     _busybox(inside)
     _add_modules(inside, kernel, INNER_MODULES)
-    with open(os.path.join(HERE, 'inside', 'inner-init'), 'rb') as f:
+    for path in programs:
+        inside.copy(path, 'bin/' + os.path.basename(path))
+    with open(init, 'rb') as f:
         inside.data('init', f.read(), 0o755)
     return inside.build()
 
@@ -335,5 +340,6 @@ def inner(kernel):
     """The small Linux guest: its kernel and its file system."""
     piece = Piece('guest-' + kernel.version)
     piece.copy(kernel.vmlinux, 'lab/vmlinux')
-    piece.copy(inner_archive(kernel), 'lab/inner.cpio')
+    piece.copy(guest_archive(kernel, 'inner', os.path.join(
+        HERE, 'inside', 'inner-init')), 'lab/inner.cpio')
     return piece

@@ -3,13 +3,15 @@
 # kernels: all
 # limit: 300
 # needs: pinning
-# modules: vhost_net tun
+# modules: vhost_net tun vhost_vsock
 """Iothreads are spread; nothing is left of what was unplugged; limits."""
 
 import collections
 import json
 import os
 import resource
+import socket
+import struct
 
 import lab
 
@@ -84,8 +86,58 @@ with lab.Qemu(*nodes, '-object', 'iothread,id=a', '-object',
                                         lab.node_of(vcpus[3][0])},
          'iothread-vq-mapping: of one of the vCPUs', masks)
 
+# Threads of an iothread's pool have all I/O CPUs of its node
+class Disk:
+    """A file that QEMU exports by NBD from an iothread, and its client."""
+
+    PATH = '/tmp/nbd'
+
+    def __init__(self, q, node, iothread):
+        q.qmp('nbd-server-start', addr={'type': 'unix',
+                                        'data': {'path': self.PATH}})
+        q.qmp('block-export-add', type='nbd', id='export', name='disk',
+              node_name=node, iothread=iothread)
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(self.PATH)
+        assert self._get(18)[:8] == b'NBDMAGIC'
+        # Without the zeroes that old servers send; option 1 is the name
+        self.socket.sendall(struct.pack('>I8sII', 3, b'IHAVEOPT', 1, 4)
+                            + b'disk')
+        self._get(10)
+
+    def _get(self, size):
+        return self.socket.recv(size, socket.MSG_WAITALL)
+
+    def read(self):
+        self.socket.sendall(struct.pack('>IHHQQI', 0x25609513, 0, 0, 0, 0,
+                                        4096))
+        assert self._get(16 + 4096)[:8] == struct.pack('>II', 0x67446698, 0)
+
+
+lab.write('/tmp/disk', 'x' * 4096)
+with lab.Qemu(*nodes, '-object', 'iothread,id=io', '-blockdev',
+              'file,node-name=d,filename=/tmp/disk', smp=4, mem='16M',
+              accel='kvm,pinning=one-to-one') as q:
+    io = iothreads(q)['io'][0]
+    disk = Disk(q, 'd', 'io')
+    taken = {mask[0] for mask in q.vcpu_masks().values()}
+    want = sorted(set(lab.nodes()[lab.node_of(io)].cpus) - taken)
+
+    def of_pool():
+        """Those that query-pinning takes for ones of the pool"""
+        disk.read()
+        return [s for s in q.qmp('query-pinning')['threads']
+                if s.get('reason') == 'of the pool of an iothread']
+
+    t.equal({tuple(lab.cpus(s['actual-cpus']))
+             for s in lab.wait_for('the pool', of_pool)}, {tuple(want)},
+            'threads of a pool: on the I/O CPUs of the node')
+    t.equal(iothreads(q)['io'], [io], 'and the iothread stays alone')
+os.unlink('/tmp/disk')
+
 # Plugged and unplugged
-with lab.Qemu(*nodes, smp=4, mem='16M', accel='kvm,pinning=numa') as q:
+with lab.Qemu(*nodes, smp=4, mem='16M', machine='pc', paused=True,
+              accel='kvm,pinning=numa') as q:
     def plug():
         q.qmp('netdev_add', type='tap', id='hot', ifname='tap0',
               script='no', downscript='no', vhost=True, queues=4)
@@ -94,15 +146,31 @@ with lab.Qemu(*nodes, smp=4, mem='16M', accel='kvm,pinning=numa') as q:
         return (len(q.threads()), len(os.listdir('/proc/%d/fd' % q.pid)),
                 len(q.vhost_workers()))
 
-    plug()
-    q.qmp('netdev_del', id='hot')
-    before = state()
-    for _ in range(50):
+    def plug_devices(number):
         plug()
+        q.qmp('device_add', driver='virtio-net-pci', netdev='hot', id='nic',
+              mq=True, vectors=10, romfile='')
+        q.qmp('device_add', driver='vhost-vsock-pci', guest_cid=9 + number,
+              id='vsock')
+        count = len(q.vhost_workers())
+        q.qmp('device_del', id='nic')
+        q.qmp('device_del', id='vsock')
+        # No guest gives them back, but then none has them
+        q.qmp('system_reset')
+        for _ in 'nic', 'vsock':
+            while 'device' not in q.wait_event('DEVICE_DELETED')['data']:
+                pass
         q.qmp('netdev_del', id='hot')
+        return count
+
+    plug_devices(0)
+    before = state()
+    workers = {plug_devices(number) for number in range(50)}
     after = state()
+    t.equal(workers, {5}, 'plugged 50 times: each has its workers')
     t.ok(all(a <= b for a, b in zip(after, before)),
-         'plugged 50 times: no thread, no file is left', before, after)
+         'plugged 50 times: no thread, no file is left', before,
+         after)
     q.qmp('query-pinning')
     t.equal(recorded(), {}, 'plugged 50 times: no entry is left')
     plug()
@@ -165,4 +233,16 @@ t.equal(ours[3], False, 'RLIMIT_NPROC reached: QEMU goes on')
 t.equal(ours[0] is not None, lab.kernel == '6.12',
         'RLIMIT_NPROC reached: an error where workers are tasks')
 lab.run('ip', 'tuntap', 'del', 'dev', 'tap0', 'mode', 'tap')
+
+# What kind of worker there is depends on more than the version
+if lab.kernel == '6.12':
+    lab.vhost_tasks(False)
+    with lab.Qemu(*nodes, *lab.net(0, queues=4), smp=4, mem='16M',
+                  paused=True, accel='kvm,pinning=one-to-one') as q:
+        t.equal([(w.kind, len(w.mask), lab.node_of(w.mask[0]))
+                 for w in sorted(q.vhost_workers(),
+                                 key=lambda w: lab.node_of(w.mask[0]))],
+                [('kthread', 1, node) for node in range(4)],
+                'fork_from_owner_default=0: kernel threads, and placed')
+    lab.vhost_tasks(True)
 t.done()

@@ -61,10 +61,22 @@ def check(name, q, one_to_one=True):
     return used
 
 
+# Helpers that such a VM has for a while or on some kernels only.  The one of
+# RCU is always there, and older than names are.
+HELPERS = {'worker', 'kvm-nx-lpage-re', 'IO mon_iothread'}
+RCU = 'qemu-system-x86'
+
+
 def roles(name, q):
     """No thread without a role, none that is elsewhere than wanted."""
     said = q.qmp('query-pinning')['threads']
     tids = {s['thread-id'] for s in said}
+    names = {thread.tid: thread.name for thread in q.threads()}
+    t.equal([names[s['thread-id']] for s in said if s['role'] == 'helper'
+             and names.get(s['thread-id']) not in HELPERS], [RCU],
+            name + ': no helper is unknown')
+    t.equal([s['role'] for s in said].count('main'), 1,
+            name + ': there is one main loop')
     t.equal({thread.tid for thread in q.threads()} - tids, set(),
             name + ': query-pinning lists every thread')
     t.equal([s for s in said

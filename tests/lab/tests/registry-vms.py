@@ -92,9 +92,9 @@ free = {node: int(lab.field(
     lab.read(lab.NODE + 'node%d/meminfo' % node).replace(
         'Node %d ' % node, ''), 'MemFree').split()[0]) << 10
     for node in lab.nodes()}
-# Two on each node, and no third
+# Two on each node, and no third, although nobody touches any of it
 size = min(free.values()) // 5 * 2 >> 20
-vms, seen = storm('pinning=balanced', '-m', '16M,slots=1,maxmem=%dM' % size)
+vms, seen = storm('pinning=balanced', '-m', '%dM' % size, '-S')
 promised = collections.Counter()
 cpus = collections.Counter()
 held = [entry for entry in entries() if entry['pid']]
@@ -103,7 +103,7 @@ for entry in held:
         promised[memory['host-node']] += memory['size']
 t.equal(len(held), VMS, 'balanced: each has an entry')
 t.equal(sum(promised.values()), VMS * size << 20,
-        'balanced: memory that can be plugged is promised')
+        'balanced: all of them promise themselves their memory')
 t.equal({node: n for node, n in promised.items() if n > free[node]}, {},
         'balanced: no node promises more than it has')
 for pid in vms:
@@ -114,4 +114,62 @@ after('balanced', vms)
 t.equal(lab.run('qemu-pinning', 'list', '--gc', '--registry', REGISTRY)[0],
         0, 'what is left can be removed')
 t.equal(os.listdir(REGISTRY), ['lock'], 'and then nothing is left')
+
+# Who overlaps is told, and who must not is refused by name
+SAME = 'kvm,pinning=one-to-one,pinning-cpus=4-5'
+with lab.Qemu(smp=2, paused=True, accel=SAME) as first:
+    t.equal(first.qmp('query-pinning')['overlaps'], [], 'alone: no overlap')
+    with lab.Qemu(smp=2, paused=True, accel=SAME + ',,12') as second:
+        seen = second.qmp('query-pinning')['overlaps']
+        t.equal([(o['pid'], o['mode'], lab.cpus(o['host-cpus']))
+                 for o in seen], [(first.pid, 'one-to-one',
+                                   sorted({4, 5} & {m[0] for m in second
+                                           .vcpu_masks().values()}))],
+                'an overlap is told by the one')
+        t.equal([(o['pid'], o['host-cpus']) for o in
+                 first.qmp('query-pinning')['overlaps']],
+                [(second.pid, seen[0]['host-cpus'])], 'and by the other')
+        t.ok('nobody else has' in second.said(), 'and said at the start',
+             second.said())
+        name = first.qmp('query-name')['name']
+        t.equal(seen[0]['name'], name, 'with its name')
+    t.equal(first.qmp('query-pinning')['overlaps'], [], 'until it ends')
+with lab.Qemu(smp=2, paused=True,
+              accel=SAME + ',pinning-exclusive=on') as first:
+    said = lab.qemu_error(smp=2, accel=SAME)
+    t.ok(said and first.qmp('query-name')['name'] in said,
+         'exclusive: an explicit overlap is refused by name', said)
+    with lab.Qemu(smp=14, paused=True, accel='kvm,pinning=one-to-one') as q:
+        t.equal(sorted(sum(q.vcpu_masks().values(), [])),
+                [cpu for cpu in lab.online() if cpu not in (4, 5)],
+                'exclusive: all others are there for automatic choice')
+
+# The entry is the daemon's, not of the process that was started
+PIDFILE = '/tmp/registry-vms.pid'
+status, said = lab.run(
+    lab.QEMU, '-nodefaults', '-display', 'none', '-S', '-daemonize',
+    '-pidfile', PIDFILE, '-accel', 'kvm,pinning=one-to-one,pinning-registry='
+    + REGISTRY)
+t.equal((status, said), (0, ''), '-daemonize')
+daemon = int(lab.read(PIDFILE))
+t.equal([e['pid'] for e in entries()], [daemon], '-daemonize: it has the entry')
+os.kill(daemon, signal.SIGKILL)
+lab.wait_for('its end', lambda: [e['pid'] for e in entries()] in ([], [0]))
+
+# A registry that cannot be written
+DIR = '/run/qemu-pinning'
+os.makedirs(DIR, exist_ok=True)
+for how, options in ('read-only', 'ro'), ('full', 'size=4k,nr_inodes=1'):
+    lab.run('mount', '-t', 'tmpfs', '-o', options + ',mode=755', 'none', DIR)
+    with lab.Qemu(smp=2, paused=True, accel='kvm,pinning=one-to-one') as q:
+        masks = q.vcpu_masks()
+        t.equal([len(mask) for mask in masks.values()], [1, 1],
+                how + ' registry: it is placed')
+        said = q.said().split('\n')
+        t.ok(len(said) == 1 and DIR in said[0],
+             how + ' registry: with one line that names it', said)
+    said = lab.qemu_error(smp=2, accel='kvm,pinning=one-to-one,'
+                          'pinning-exclusive=on')
+    t.ok(said and DIR in said, how + ' registry: exclusive is refused', said)
+    lab.run('umount', DIR)
 t.done()

@@ -17,7 +17,6 @@ import lab
 
 t = lab.Tap()
 NOBODY = 65534
-SWITCH = '/sys/module/vhost/parameters/fork_from_owner_default'
 
 
 def pin_as(uid, tid, cpu):
@@ -70,20 +69,14 @@ def owner(kind):
 
 
 # Which patch a distribution has put on top does not show in the version
-kinds = ['task', 'kthread'] if os.path.exists(SWITCH) else ['kthread']
+kinds = ['task', 'kthread'] if os.path.exists(lab.VHOST_SWITCH) else ['kthread']
 t.equal(len(kinds), 2 if lab.kernel == '6.12' else 1,
         'kinds of worker that this kernel has')
 for kind in kinds:
     if len(kinds) > 1:
-        lab.run('rmmod', 'vhost_net')
-        lab.run('rmmod', 'vhost')
-        lab.run('modprobe', 'vhost', 'fork_from_owner_default=%d'
-                % (kind == 'task'))
-        lab.run('modprobe', 'vhost_net')
+        lab.vhost_tasks(kind == 'task')
     workers_of(kind, 2)
     owner(kind)
 if len(kinds) > 1:
-    lab.run('rmmod', 'vhost_net')
-    lab.run('rmmod', 'vhost')
-    lab.run('modprobe', 'vhost_net')
+    lab.vhost_tasks(True)
 t.done()
