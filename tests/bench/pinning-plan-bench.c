@@ -112,6 +112,38 @@ static void bench_growth(const char *mode)
     }
 }
 
+/* 16 nodes in a ring: no two have the same distances */
+static HostTopology *ring_host(void)
+{
+    HostTopology *topo = large_host(16);
+
+    for (unsigned i = 0; i < 16; i++) {
+        for (unsigned j = 0; j < i; j++) {
+            unsigned way = MIN(i - j, 16 - (i - j));
+
+            host_distance(topo, i, j, 10 + 4 * way + (i * j) % 3);
+        }
+    }
+    return topo;
+}
+
+static void bench_wide(const char *what, HostTopology *(*host)(void))
+{
+    for (unsigned n = 1; n <= 4; n *= 2) {
+        g_autoptr(HostTopology) topo = host();
+        g_autofree char *nodes = guest_nodes(n, 128 * n);
+        Machine m = { .options = "numa", .vcpus = 128 * n, .nodes = nodes };
+
+        printf("  %2u guest nodes of 4 host nodes each, %s %8.3f ms\n", n,
+               what, time_plan(topo, &m));
+    }
+}
+
+static HostTopology *package_host(void)
+{
+    return large_host(16);
+}
+
 static void bench_exact(void)
 {
     printf("exact search on 16 nodes\n");
@@ -122,14 +154,8 @@ static void bench_exact(void)
 
         printf("  %2u guest nodes %8.3f ms\n", n, time_plan(topo, &m));
     }
-    for (unsigned n = 1; n <= 4; n *= 2) {
-        g_autoptr(HostTopology) topo = large_host(16);
-        g_autofree char *nodes = guest_nodes(n, 128 * n);
-        Machine m = { .options = "numa", .vcpus = 128 * n, .nodes = nodes };
-
-        printf("  %2u guest nodes of 4 host nodes each %8.3f ms\n", n,
-               time_plan(topo, &m));
-    }
+    bench_wide("2 packages", package_host);
+    bench_wide("a ring", ring_host);
 }
 
 static void bench_groups(void)
