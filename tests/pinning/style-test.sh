@@ -59,7 +59,14 @@ licensed() {
     [ ! -s "$tmp/lic" ]
 }
 
+# Newer QEMUs refuse a longer one
+short_doc_lines() {
+    ! awk '/^#/ && length > 70 { print FILENAME ":" FNR ": " $0 }' \
+        qapi/*.json | grep .
+}
+
 ok "checkpatch" checkpatch
+ok "QAPI documentation in 70 columns" short_doc_lines
 ok "functions of at most 60 lines" short_functions
 ok "no archive host, no path of this machine" no_places
 ok "licence" licensed
