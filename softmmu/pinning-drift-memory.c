@@ -10,7 +10,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/qapi-events-pinning.h"
-#include "exec/memory.h"
+#include "system/pinning-qemu.h"
 #include "hw/core/numa-hostnodes.h"
 #include "pinning-drift.h"
 #include "pinning-memory.h"

@@ -26,6 +26,7 @@
 #include "system/pinning.h"
 #include "system/runstate.h"
 #include "system/system.h"
+#include "hw/qdev-core.h"
 #include "hw/virtio/vhost-pinning.h"
 #include "accel/pinning/accel-props.h"
 #include "accel/pinning/vcpu-thread.h"
@@ -312,7 +313,8 @@ void pinning_state_replace(PinningState *next)
     if (holds_nothing()) {
         g_clear_pointer(&pinning.registry, pinning_registry_close);
     }
-    if (!placed && places_threads()) {
+    /* At start there is no device, and to look at all of /proc takes time */
+    if (!placed && places_threads() && phase_check(PHASE_MACHINE_READY)) {
         vhost_pinning_adopt();
     }
     finish();

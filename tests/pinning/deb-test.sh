@@ -56,7 +56,10 @@ list_files() {
         -prune -o -print' | sort
 }
 
+# What is merely recommended keeps nothing installed
 apt='apt-get -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends'
+apt="$apt -o APT::AutoRemove::RecommendsImportant=false"
+apt="$apt -o APT::AutoRemove::SuggestsImportant=false"
 
 installs() {
     list_files >"$tmp/before" && cp "$root/etc/group" "$tmp/group" &&
@@ -131,7 +134,9 @@ purges() {
     inside "$apt --auto-remove purge qemu-system-x86-pinning \
                 qemu-system-modules-pinning qemu-pinning-tools" || return 1
     list_files >"$tmp/after"
-    # Debian's groups are for all packages and stay
+    # Groups are for all packages and stay; the last one is of Debian's dbus,
+    # which the libraries for displays need
+    sed -i '/^\/var\/lib\/dbus\/machine-id$/d' "$tmp/before" "$tmp/after"
     diff "$tmp/before" "$tmp/after" && ! inside 'dpkg -l "*pinning*"'
 }
 

@@ -42,7 +42,9 @@ quilt_takes_it_back() {
         plain_tree fresh && cp -R patched/.pc fresh/ && cd fresh &&
         quilt push -a -q --fuzz=0 && rm -rf "$tmp/patched/.pc" &&
         diff -r -x .pc . "$tmp/ours" && quilt pop -a -q && cd .. &&
-        rm -rf fresh/.pc && plain_tree again && diff -r fresh again)
+        rm -rf fresh/.pc && plain_tree again &&
+        find fresh again -depth -type d -empty -delete &&
+        diff -r fresh again)
 }
 
 same_export() {

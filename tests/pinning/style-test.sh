@@ -65,8 +65,14 @@ short_doc_lines() {
         qapi/*.json | grep .
 }
 
+moved_headers() {
+    ! ours '*.c' '*.h' | grep -v '^include/system/pinning-qemu.h$' |
+        xargs grep -nE '#include "(exec/memory|hw/(boards|qdev-core)).h"'
+}
+
 ok "checkpatch" checkpatch
 ok "QAPI documentation in 70 columns" short_doc_lines
+ok "headers that have moved by system/pinning-qemu.h only" moved_headers
 ok "functions of at most 60 lines" short_functions
 ok "no archive host, no path of this machine" no_places
 ok "licence" licensed
