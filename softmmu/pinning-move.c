@@ -26,7 +26,7 @@
 #include "trace.h"
 
 /* Before Linux 6.7 nobody can fault a page in while a chunk moves */
-#define CHUNK_SIZE (32 * MiB)
+#define CHUNK_SIZE (64 * MiB)
 
 /*
  * Looking at every page would take a good part of the time of moving them:

@@ -24,15 +24,21 @@ class Machine:
         self.run('qmp_capabilities')
 
     def read(self):
-        line = self.file.readline()
+        try:
+            line = self.file.readline()
+        except ConnectionError:         # it was killed
+            line = ''
         if not line:
             raise EOFError('the machine has ended')
         return json.loads(line)
 
     def run(self, command, **arguments):
-        self.file.write(json.dumps({'execute': command,
-                                    'arguments': arguments}) + '\n')
-        self.file.flush()
+        try:
+            self.file.write(json.dumps({'execute': command,
+                                        'arguments': arguments}) + '\n')
+            self.file.flush()
+        except ConnectionError as e:
+            raise EOFError('the machine has ended') from e
         while True:
             reply = self.read()
             if 'event' in reply:        # may come before any reply
@@ -62,10 +68,7 @@ def main():
     machine = Machine(sys.argv[1])
     show(machine)
     while True:
-        try:
-            event = machine.event()
-        except EOFError:
-            return
+        event = machine.event()
         if event['event'] == 'PINNING_CHANGED':
             show(machine)
         elif event['event'].startswith('PINNING_'):
@@ -73,4 +76,7 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    try:
+        main()
+    except EOFError:
+        pass

@@ -117,12 +117,12 @@ class Vm:
 
 
 def own_kib(pid):
-    """KiB that the process has written: those of files depend on who else
-    has them mapped."""
+    """KiB that are of no file: what others have mapped, and what has yet to
+    be written to a disk, is no matter of the process."""
     with open('/proc/%d/smaps_rollup' % pid) as f:
         for line in f:
             words = line.split()
-            if words[0] == 'Private_Dirty:':
+            if words[0] == 'Anonymous:':
                 return int(words[1])
     return 0
 

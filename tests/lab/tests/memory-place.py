@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # topologies: 4x2x2
-# kernels: all
+# kernels: 6.12
 # limit: 300
 # needs: pinning
 """All memory that a guest touches is on the host nodes of the plan.
