@@ -307,7 +307,45 @@ def check_metrics(place):
     assert metrics(page('system/pinning/watching.rst')) == real, real
 
 
-CHECKS = (check_pictures, check_options, check_commands, check_manual,
+def markdown_commands():
+    """(page, command) of what README.md and its kind tell one to type"""
+    for path in ['README.md', 'CONTRIBUTING.md'] + sorted(
+            os.path.relpath(p, TOP) for p in glob.glob(TOP + '/docs/*.md') +
+            glob.glob(TOP + '/docs/devel/*.md')):
+        text = open(os.path.join(TOP, path)).read().replace('\\\n', ' ')
+        for line in re.findall(r'^    (\S.*)', text, re.M):
+            # What explains it is two blanks away
+            yield path, re.split(r'  +(?=[^ -])', line)[0].split(' #')[0]
+
+
+def try_command(place, command):
+    """Whether it is one that can be tried here, and was"""
+    words = shlex.split(command)
+    if words[0] == 'make' and words[1:]:
+        rules = open(os.path.join(TOP, 'Makefile')).read()
+        assert re.search(r'^%s:' % re.escape(words[1]), rules, re.M), command
+    elif words[0].startswith(('scripts/', 'tests/')):
+        assert os.access(os.path.join(TOP, words[0]), os.X_OK), words[0]
+    elif words[0] == 'build/bin/qemu-system-x86_64':
+        run_machine(place, shlex.join(
+            ['qemu-system-x86_64'] + words[1:words.index('-kernel')]), '')
+    elif words[0] == 'build/bin/qemu-pinning':
+        run_block(place, 'qemu-pinning ' + shlex.join(
+            [w.replace('tests/data/host-topology/NAME', 'epyc-7351p')
+             for w in words[1:]]), '')
+    else:
+        return False
+    return True
+
+
+def check_markdown(place):
+    """what README.md and its kind tell one to type is there"""
+    tried = [page for page, command in markdown_commands()
+             if try_command(place, command)]
+    assert tried.count('README.md') >= 3 and len(tried) > 20, tried
+
+
+CHECKS = (check_pictures, check_markdown, check_options, check_commands, check_manual,
           check_metrics, check_errors)
 
 
