@@ -14,9 +14,9 @@ ours() {
         git ls-files -co --exclude-standard -- "$@" |
             while read -r f; do [ ! -f "$f" ] || echo "$f"; done
     else
-        find . -path ./build -prune -o -type f -print | sed 's|^\./||' |
-            grep -E "$(printf '%s\n' "$@" | sed 's/\*\./\\./' |
-                       paste -sd '|')\$"
+        for pattern; do
+            find . -path ./build -prune -o -type f -name "$pattern" -print
+        done | sed 's|^\./||'
     fi
 }
 
