@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # topologies: 4x2x2
-# kernels: all
+# kernels: 6.12
 # limit: 120
 """guest.S does what tests rely on; mbind and numa_maps are real."""
 

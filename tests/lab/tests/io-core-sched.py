@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # topologies: 4x2x2 1n8c
-# kernels: all
+# kernels: 6.12
 # limit: 60
 # needs: pinning
 # modules: vhost_net tun

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# topologies: 4x2x2 epyc7351p
+# topologies: 4x2x2
 # kernels: 6.12
 # limit: 240
 # needs: pinning linux-guest

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # topologies: 4x2x2
-# kernels: all
+# kernels: 6.12
 # limit: 60
 """qemu-pinning run: masks and memory policy are real, and nobody's twice."""
 
