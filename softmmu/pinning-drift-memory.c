@@ -48,18 +48,15 @@ static void look_at(HostMemoryBackend *backend, const PinningPart *part,
 void pinning_drift_look_at_memory(const PinningPlan *plan)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-    PinningPart *part;
-    unsigned i;
+    PinningPlacedPart placed;
+    unsigned i = 0;
 
-    for (i = 0; (part = pinning_part_at(i)); i++) {
-        HostMemoryBackend *backend = pinning_part_backend(part);
-        const PinningNodePlan *node = pinning_memory_node(plan,
-                                                          part->guest_node);
-
-        if (backend && node && *node->host_nodes && part->size &&
-            pinning_backend_is_bound(backend) &&
-            g_hash_table_add(seen, GUINT_TO_POINTER(part->guest_node))) {
-            look_at(backend, part, node);
+    while (pinning_placed_part_next(plan, &i, &placed)) {
+        if (*placed.node->host_nodes && placed.part->size &&
+            pinning_backend_is_bound(placed.backend) &&
+            g_hash_table_add(seen,
+                             GUINT_TO_POINTER(placed.part->guest_node))) {
+            look_at(placed.backend, placed.part, placed.node);
         }
     }
 }

@@ -220,17 +220,14 @@ void pinning_memory_ranges(const PinningPlan *plan,
                                       const PinningNodePlan *node),
                            void *opaque)
 {
-    PinningPart *part;
-    unsigned i;
+    PinningPlacedPart placed;
+    unsigned i = 0;
 
-    for (i = 0; (part = pinning_part_at(i)); i++) {
-        HostMemoryBackend *backend = pinning_part_backend(part);
-        const PinningNodePlan *node = pinning_memory_node(plan,
-                                                          part->guest_node);
-
-        if (backend && node && *node->host_nodes &&
-            !pinning_backend_is_foreign(backend)) {
-            fn(opaque, backend, part->offset, part->size, node);
+    while (pinning_placed_part_next(plan, &i, &placed)) {
+        if (*placed.node->host_nodes &&
+            !pinning_backend_is_foreign(placed.backend)) {
+            fn(opaque, placed.backend, placed.part->offset,
+               placed.part->size, placed.node);
         }
     }
 }

@@ -41,6 +41,22 @@ static CpuSet *host_nodes_of(const PinningNodePlan *node)
                              : cpuset_new();
 }
 
+bool pinning_placed_part_next(const PinningPlan *plan, unsigned *i,
+                              PinningPlacedPart *placed)
+{
+    PinningPart *part;
+
+    while ((part = pinning_part_at((*i)++))) {
+        placed->part = part;
+        placed->backend = pinning_part_backend(part);
+        placed->node = pinning_memory_node(plan, part->guest_node);
+        if (placed->backend && placed->node) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_explicit(const PinningRequest *req, uint32_t guest_node)
 {
     return guest_node < req->n_nodes && req->nodes[guest_node].host_nodes;
@@ -266,16 +282,12 @@ bool pinning_memory_bind(const PinningState *state, HostMemoryBackend *backend,
 static bool rebind_plugged(const PinningPlan *plan, const PinningRequest *req,
                            unsigned how, Error **errp)
 {
-    PinningPart *part;
-    unsigned i;
+    PinningPlacedPart placed;
+    unsigned i = 0;
 
-    for (i = 0; (part = pinning_part_at(i)); i++) {
-        HostMemoryBackend *backend = pinning_part_backend(part);
-        const PinningNodePlan *node = pinning_memory_node(plan,
-                                                          part->guest_node);
-
-        if (part->plugged && backend && node &&
-            !bind_whole(req, node, backend, how, errp)) {
+    while (pinning_placed_part_next(plan, &i, &placed)) {
+        if (placed.part->plugged &&
+            !bind_whole(req, placed.node, placed.backend, how, errp)) {
             return false;
         }
     }
@@ -316,19 +328,17 @@ bool pinning_memory_rebind(const PinningPlan *plan, const PinningRequest *req,
 
 void pinning_memory_show(const PinningPlan *plan)
 {
-    PinningPart *part;
-    unsigned i;
+    PinningPlacedPart placed;
+    unsigned i = 0;
 
-    for (i = 0; (part = pinning_part_at(i)); i++) {
-        HostMemoryBackend *backend = pinning_part_backend(part);
-        const PinningNodePlan *node = pinning_memory_node(plan,
-                                                          part->guest_node);
+    while (pinning_placed_part_next(plan, &i, &placed)) {
         g_autoptr(CpuSet) host_nodes = NULL;
 
-        if (backend && node && pinning_backend_is_bound(backend) &&
-            part->size == memory_region_size(&backend->mr)) {
-            host_nodes = host_nodes_of(node);
-            pinning_backend_tell(backend, node->policy, host_nodes);
+        if (pinning_backend_is_bound(placed.backend) &&
+            placed.part->size == memory_region_size(&placed.backend->mr)) {
+            host_nodes = host_nodes_of(placed.node);
+            pinning_backend_tell(placed.backend, placed.node->policy,
+                                 host_nodes);
         }
     }
 }

@@ -8,6 +8,7 @@
 #define SOFTMMU_PINNING_MEMORY_H
 
 #include "pinning-internal.h"
+#include "pinning-parts.h"
 #include "system/hostmem.h"
 
 /**
@@ -46,6 +47,25 @@ void pinning_memory_plug(const PinningState *state, HostMemoryBackend *backend,
  * Makes memory backends show the policies that they have from the plan.
  */
 void pinning_memory_show(const PinningPlan *plan);
+
+/* A part of guest memory that is there, and what is planned for it */
+typedef struct PinningPlacedPart {
+    PinningPart *part;
+    HostMemoryBackend *backend;
+    const PinningNodePlan *node;
+} PinningPlacedPart;
+
+/**
+ * pinning_placed_part_next:
+ * @plan: the plan
+ * @i: where to go on, 0 at first; moved behind what is found
+ * @placed: set to the next part whose backend exists and whose guest node
+ *          @plan knows; owned by the plan and the list of parts
+ *
+ * Returns: false when there is none.
+ */
+bool pinning_placed_part_next(const PinningPlan *plan, unsigned *i,
+                              PinningPlacedPart *placed);
 
 /**
  * pinning_memory_node:

@@ -7,18 +7,14 @@ BQL held; that others have the CPU meanwhile does not count.  In brackets the
 time to the reply.  To keep: below 20 ms with 256 vCPUs.
 """
 
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
-TOP = os.path.realpath(__file__).rsplit('/tests/', 1)[0]
-sys.path.insert(0, TOP + '/scripts/pinning')
 sys.dont_write_bytecode = True
 
-from qmp import Qmp             # noqa: E402
+from benchlib.mainloop import busy, machine         # noqa: E402
 
 RUNS = 21
 CASES = (('numa', {'options': {'mode': 'numa'}}),
@@ -27,17 +23,11 @@ CASES = (('numa', {'options': {'mode': 'numa'}}),
          ('none', {'options': {'mode': 'none'}}))
 
 
-def busy(pid):
-    """Nanoseconds that the main thread has run."""
-    with open('/proc/%d/task/%d/schedstat' % (pid, pid)) as f:
-        return int(f.read().split()[0])
-
-
-def cost(machine, qmp, command, **arguments):
+def cost(pid, qmp, command, **arguments):
     """Milliseconds of the main thread, and to the reply."""
-    before, begun = busy(machine.pid), time.monotonic()
+    before, begun = busy(pid), time.monotonic()
     qmp(command, **arguments)
-    return ((busy(machine.pid) - before) / 1e6,
+    return ((busy(pid) - before) / 1e6,
             (time.monotonic() - begun) * 1000)
 
 
@@ -48,38 +38,18 @@ def show(accel, vcpus, what, costs):
              statistics.median(c[1] for c in costs)), flush=True)
 
 
-def connect(path):
-    for _ in range(600):
-        try:
-            return Qmp(path)
-        except (FileNotFoundError, ConnectionRefusedError):
-            time.sleep(0.1)
-    raise TimeoutError(path)
-
-
 def measure(qemu, accel, vcpus, folder):
-    path = folder + '/qmp'
-    machine = subprocess.Popen(
-        [qemu, '-machine', 'q35', '-accel', accel, '-cpu', 'max',
-         '-smp', str(vcpus), '-m', '64M', '-nodefaults', '-display', 'none', '-S',
-         '-qmp', 'unix:%s,server=on,wait=off' % path],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        qmp = connect(path)
+    with machine(qemu, accel, vcpus, folder) as (pid, qmp):
         qmp('set-pinning', options={'mode': 'numa', 'registry': folder})
         for name, arguments in CASES:
             qmp('set-pinning', options={'mode': 'balanced',
                                         'registry': folder})
             show(accel, vcpus, 'set-pinning, ' + name,
-                 [cost(machine, qmp, 'set-pinning', **arguments)
+                 [cost(pid, qmp, 'set-pinning', **arguments)
                   for _ in range(RUNS)])
         qmp('set-pinning', options={'mode': 'numa', 'registry': folder})
         show(accel, vcpus, 'query-pinning',
-             [cost(machine, qmp, 'query-pinning') for _ in range(RUNS)])
-    finally:
-        machine.kill()
-        machine.wait()
-        os.unlink(path)
+             [cost(pid, qmp, 'query-pinning') for _ in range(RUNS)])
 
 
 def main():

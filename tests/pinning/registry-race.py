@@ -29,6 +29,8 @@ import sys
 import tempfile
 import time
 
+from cpulist import members
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 REPO = os.path.dirname(os.path.dirname(HERE))
 TOOL = os.path.join(REPO, 'build', 'bin', 'qemu-pinning')
@@ -98,15 +100,6 @@ def live_entries(registry):
     return entries
 
 
-def parse_list(text):
-    """Members of a list such as '0-3,8'; the registry writes no strides"""
-    members = []
-    for part in filter(None, text.split(',')):
-        first, _, last = part.partition('-')
-        members += range(int(first), int(last or first) + 1)
-    return members
-
-
 def free_memory(capture):
     """Bytes free on each node of the captured host"""
     free = {}
@@ -134,7 +127,7 @@ def contradictions(entries, free):
     found = []
     for entry in entries:
         if entry['mode'] == 'one-to-one':
-            for cpu in parse_list(entry['host-cpus']):
+            for cpu in members(entry['host-cpus']):
                 if cpu in owner:
                     found.append('CPU %d is held by pids %d and %d' % (
                         cpu, owner[cpu], entry['pid']))
@@ -266,7 +259,7 @@ class Machines:
                                           status.read())
                 except (FileNotFoundError, ProcessLookupError):
                     continue
-                masks[qemu.pid] = parse_list(found[1])
+                masks[qemu.pid] = members(found[1])
         return masks
 
     def look(self):

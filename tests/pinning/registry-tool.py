@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+from cpulist import members
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 REPO = os.path.dirname(os.path.dirname(HERE))
 TOOL = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else
@@ -38,15 +40,6 @@ def tool(*args, status=0):
 
 def entries(registry):
     return json.loads(tool('list', '--json', '--registry', registry)[0])
-
-
-def parse_list(text):
-    """Members of a list such as '0-3,8'"""
-    members = []
-    for part in filter(None, text.split(',')):
-        first, _, last = part.partition('-')
-        members += range(int(first), int(last or first) + 1)
-    return members
 
 
 def files(registry):
@@ -106,7 +99,7 @@ def test_plan_options(registry):
     assert told[2] == '3,6', told
     want = sorted(int(vcpu['host-cpus']) for vcpu in plan['vcpus'])
     assert len(set(want)) == 4, plan
-    assert parse_list(told[1]) == want, (told, plan)
+    assert members(told[1]) == want, (told, plan)
     assert sorted((m['host-node'], m['size']) for m in entry['memory']) == [
         (3, 512 << 20), (6, 512 << 20)], entry
     # What follows the command is the command's

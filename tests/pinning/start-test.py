@@ -20,6 +20,7 @@ import traceback
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, '..', '..', 'scripts', 'pinning'))
 import qmp as qmp_client                                        # noqa: E402
+import cpulist                                                  # noqa: E402
 
 QEMU, QEMU_IMG = (os.path.abspath(path) for path in sys.argv[1:3])
 MACHINE = ['-nodefaults', '-no-user-config', '-display', 'none',
@@ -45,11 +46,7 @@ def expect(condition, what, *values):
 
 
 def members(text):
-    found = set()
-    for part in filter(None, text.split(',')):
-        first, _, last = part.partition('-')
-        found |= set(range(int(first), int(last or first) + 1))
-    return found
+    return set(cpulist.members(text))
 
 
 class Machine:

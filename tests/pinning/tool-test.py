@@ -16,6 +16,8 @@ import tarfile
 import tempfile
 import xml.etree.ElementTree
 
+from cpulist import members
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 DATA = os.path.join(HERE, '..', 'data')
 EPYC = os.path.join(DATA, 'pinning-plan', 'epyc-7351p.capture')
@@ -61,14 +63,6 @@ def bad(*args):
 
 def plan(*args, root=EPYC):
     return json.loads(good('plan', '--root', root, '--json', *args))
-
-
-def expand(cpulist):
-    cpus = []
-    for part in cpulist.split(',') if cpulist else []:
-        first, _, last = part.partition('-')
-        cpus += range(int(first), int(last or first) + 1)
-    return cpus
 
 
 def masks(reply):
@@ -167,7 +161,7 @@ def test_this_host():
     host = json.loads(good('topology', '--json'))
     online = [c['cpu'] for c in host['cpus'] if c['online']]
     assert len(online) == os.cpu_count()
-    allowed = expand(host['allowed-cpus'])
+    allowed = members(host['allowed-cpus'])
     assert set(allowed) == os.sched_getaffinity(0)
     reply = json.loads(good('plan', '--mode', 'one-to-one', '--smp', '1',
                             '--json'))
@@ -201,10 +195,10 @@ def test_rfc_balanced():
     assert one['nodes'][0]['host-nodes'] == '1'
     assert one['nodes'][0]['policy'] == 'bind'
     two = plan('--mode', 'balanced', '--smp', '8', '--memory', '8G')
-    assert len(expand(two['nodes'][0]['host-nodes'])) == 2
+    assert len(members(two['nodes'][0]['host-nodes'])) == 2
     assert two['nodes'][0]['policy'] == 'interleave'
     large = plan('--mode', 'balanced', '--smp', '4', '--memory', '20G')
-    assert len(expand(large['nodes'][0]['host-nodes'])) == 2
+    assert len(members(large['nodes'][0]['host-nodes'])) == 2
 
 
 @test

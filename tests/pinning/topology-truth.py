@@ -18,6 +18,8 @@ import sys
 import tarfile
 import tempfile
 
+from cpulist import members
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 REPO = os.path.dirname(os.path.dirname(HERE))
 TRUTH = os.path.join(REPO, '..', 'shared', 'topologies')
@@ -25,16 +27,11 @@ CAPTURE = os.path.join(REPO, 'scripts', 'pinning', 'capture-topology')
 
 
 def parse_list(text):
-    """Members of a plain list such as '0-3,8'"""
-    members = set()
-    for part in filter(None, (text or '').split(',')):
-        first, _, last = part.partition('-')
-        members.update(range(int(first), int(last or first) + 1))
-    return members
+    return set(members(text))
 
 
 def partition(sets):
-    return sorted(sorted(members) for members in sets if members)
+    return sorted(sorted(one) for one in sets if one)
 
 
 def group(cpus, key):
