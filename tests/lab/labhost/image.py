@@ -336,10 +336,15 @@ def guest_archive(kernel, name, init, programs=()):
     return inside.build()
 
 
+def inner_archive(kernel):
+    """Path of the file system of the one that says what it sees of NUMA."""
+    return guest_archive(kernel, 'inner',
+                         os.path.join(HERE, 'inside', 'inner-init'))
+
+
 def inner(kernel):
     """The small Linux guest: its kernel and its file system."""
     piece = Piece('guest-' + kernel.version)
     piece.copy(kernel.vmlinux, 'lab/vmlinux')
-    piece.copy(guest_archive(kernel, 'inner', os.path.join(
-        HERE, 'inside', 'inner-init')), 'lab/inner.cpio')
+    piece.copy(inner_archive(kernel), 'lab/inner.cpio')
     return piece
