@@ -45,7 +45,7 @@ ALONE = scripts/pinning/alone
 CHECKS = check-queue check-style check-unit check-qtest check-off \
          check-start check-sanitizers check-corpus check-topology \
          check-registry check-status check-interface check-docs \
-         check-libvirt check-bench check-packaging check-harness check-lab
+         check-libvirt check-bench check-packaging check-harness check-demo check-lab
 .PHONY: $(CHECKS) check-fuzz check-verify stock lab-shell docs
 check: INSTALL = --install-deps=build,check,libvirt,lab
 check: all
@@ -116,6 +116,12 @@ check-libvirt:
 check-lab:
 	@tests/lab/run $(if $(TOPO),--topo $(TOPO)) \
 	    $(if $(KERNEL),--kernel $(KERNEL)) $(TEST)
+
+# Nothing else runs what a new user runs first
+check-demo:
+	@if scripts/pinning/demo $(QEMU) >&2; then echo ok 1 - demo; \
+	    else echo not ok 1 - demo; exit 1; fi
+	@echo 1..1
 
 # What the lab promises about itself, even if it is killed
 check-harness:
