@@ -7,8 +7,11 @@
 #include "qemu/osdep.h"
 #include <sys/vfs.h>
 #include <linux/magic.h>
+#include "qapi/error.h"
 #include "qapi/qapi-types-qom.h"
 #include "qemu/units.h"
+#include "qom/object.h"
+#include "system/hostmem.h"
 #include "system/pinning.h"
 #include "pinning-backends.h"
 
@@ -52,6 +55,21 @@ uint64_t pinning_backend_page_size(const PinningBackend *backend)
     return pinning_mem_path_page_size(backend->mem_path);
 }
 
+/* -mem-prealloc is the default of a property, which any backend can tell */
+bool pinning_backend_prealloc(const PinningBackend *backend)
+{
+    Object *any;
+    bool prealloc;
+
+    if (backend && backend->has_prealloc) {
+        return backend->prealloc;
+    }
+    any = object_new(TYPE_MEMORY_BACKEND_RAM);
+    prealloc = MEMORY_BACKEND(any)->prealloc;
+    object_unref(any);
+    return prealloc;
+}
+
 static PinningBackend *note(const char *id,
                             const MemoryBackendProperties *props)
 {
@@ -62,6 +80,8 @@ static PinningBackend *note(const char *id,
     backend->size = props->size;
     backend->has_policy = props->has_policy || props->has_host_nodes;
     backend->policy = props->policy;
+    backend->has_prealloc = props->has_prealloc;
+    backend->prealloc = props->prealloc;
     if (props->has_host_nodes) {
         backend->host_nodes = cpuset_new();
         for (node = props->host_nodes; node; node = node->next) {

@@ -22,6 +22,8 @@ typedef struct PinningBackend {
     CpuSet *host_nodes;         /* host-nodes=, or NULL */
     bool has_policy;            /* policy=, or host-nodes=, was given */
     HostMemPolicy policy;
+    bool has_prealloc;          /* prealloc= was given */
+    bool prealloc;
 } PinningBackend;
 
 /**
@@ -43,6 +45,14 @@ const PinningBackend *pinning_backend_find(const char *id);
  * Returns: size of its hugepages in bytes, 0 for ordinary memory.
  */
 uint64_t pinning_backend_page_size(const PinningBackend *backend);
+
+/**
+ * pinning_backend_prealloc:
+ * @backend: a memory backend, or NULL for one that QEMU makes by itself
+ *
+ * Returns: whether QEMU will preallocate it: prealloc=, else -mem-prealloc.
+ */
+bool pinning_backend_prealloc(const PinningBackend *backend);
 
 /**
  * pinning_mem_path_page_size:

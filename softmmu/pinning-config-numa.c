@@ -199,6 +199,7 @@ static bool fill_backend(PinningGuestNode *to, unsigned id, const char *memdev,
     if (backend) {
         to->size = backend->size;
         to->page_size = pinning_backend_page_size(backend);
+        to->prealloc = pinning_backend_prealloc(backend);
         to->foreign = backend->has_policy;
         if (!to->host_nodes && backend->host_nodes) {
             to->host_nodes = cpuset_copy(backend->host_nodes);
@@ -261,6 +262,7 @@ bool pinning_config_nodes(PinningRequest *req, MachineState *ms, Error **errp)
 
             req->nodes[id].size = node->has_mem ? node->mem : share;
             req->nodes[id].page_size = req->page_size;
+            req->nodes[id].prealloc = req->prealloc;
             fill_wish(&req->nodes[id], node);
             ok = fill_backend(&req->nodes[id], id, node->memdev, errp) &&
                  check_policy(req, id, errp);
@@ -299,6 +301,7 @@ static bool fill_final(PinningGuestNode *to, unsigned id,
         page_size = host_memory_backend_pagesize(backend);
         to->size = size;
         to->page_size = page_size > qemu_real_host_page_size() ? page_size : 0;
+        to->prealloc = backend->prealloc;
         to->foreign |= pinning_backend_is_foreign(backend);
     }
     return true;
@@ -327,6 +330,7 @@ bool pinning_config_final_nodes(PinningRequest *req, MachineState *ms,
 
         req->nodes[id].size = node->node_mem;
         req->nodes[id].page_size = req->page_size;
+        req->nodes[id].prealloc = req->prealloc;
         if (wishes[id]) {
             fill_wish(&req->nodes[id], wishes[id]);
         }
@@ -350,6 +354,7 @@ bool pinning_config_same_nodes(const PinningRequest *a,
         if (g_strcmp0(one->memdev, other->memdev) ||
             one->size != other->size ||
             one->page_size != other->page_size ||
+            one->prealloc != other->prealloc ||
             one->has_policy != other->has_policy ||
             one->policy != other->policy ||
             one->foreign != other->foreign ||
@@ -368,6 +373,7 @@ void pinning_config_ram(PinningRequest *req, const char *ram_id)
     const PinningBackend *backend = ram_id ? pinning_backend_find(ram_id) :
                                     NULL;
 
+    req->prealloc = pinning_backend_prealloc(backend);
     if (!backend) {
         return;
     }
@@ -403,6 +409,7 @@ void pinning_config_running_ram(PinningRequest *req, HostMemoryBackend *ram)
     }
     page_size = host_memory_backend_pagesize(ram);
     req->page_size = page_size > qemu_real_host_page_size() ? page_size : 0;
+    req->prealloc = ram->prealloc;
     if (pinning_backend_is_foreign(ram)) {
         req->ram = g_new0(PinningGuestNode, 1);
         req->ram->memdev = g_strdup(pinning_backend_id(ram));

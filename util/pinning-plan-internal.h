@@ -112,6 +112,7 @@ typedef struct PlanUnit {
     unsigned n_chunks;      /* sets of vCPUs that want a core each */
     uint64_t size;          /* of its memory, bytes */
     unsigned page_size;     /* index into page_sizes */
+    bool prealloc;          /* its memory is touched before it runs */
     bool binds;             /* memory is to be bound where it goes */
     bool fixed;             /* host nodes are given */
     unsigned *places;       /* chosen; indexes */

@@ -54,12 +54,15 @@ static bool is_everything(const Planner *p, const CpuSet *nodes)
 }
 
 /*
- * A policy that binds to several host nodes does not deal memory out over
- * them: the kernel fills the node nearest to whoever touches a page first.
- * vCPUs that move over those nodes then find it far away most of the time,
- * and one memory controller does the work of all.
+ * Of several host nodes that memory is bound to, a page comes from the one
+ * nearest to whoever touches it first.  That is good if it is a vCPU, which
+ * most often is the one that goes on using it; interleaved memory would be
+ * remote for all but 1/n of what it does.  Memory that QEMU preallocates is
+ * touched by nobody who uses it, and would fill one node before the next:
+ * that is dealt out, so that all memory controllers share the work.
  */
-static HostMemPolicy automatic_policy(const Planner *p, unsigned n_nodes)
+static HostMemPolicy automatic_policy(const Planner *p, const PlanUnit *u,
+                                      unsigned n_nodes)
 {
     switch (p->wishes.memory) {
     case PINNING_MEMORY_PREFERRED:
@@ -67,7 +70,7 @@ static HostMemPolicy automatic_policy(const Planner *p, unsigned n_nodes)
     case PINNING_MEMORY_INTERLEAVE:
         return HOST_MEM_POLICY_INTERLEAVE;
     default:
-        return n_nodes > 1 && !p->wishes.memory_given
+        return n_nodes > 1 && u->prealloc && !p->wishes.memory_given
                ? HOST_MEM_POLICY_INTERLEAVE : HOST_MEM_POLICY_BIND;
     }
 }
@@ -230,7 +233,7 @@ static void place_automatic(Planner *p, PlanUnit *u)
     u->memory_nodes = nodes_of_places(p, u);
     n = cpuset_count(u->memory_nodes);
     u->policy = u->wish && u->wish->has_policy ? u->wish->policy
-                                               : automatic_policy(p, n);
+                                               : automatic_policy(p, u, n);
     if (!n || (is_everything(p, u->memory_nodes) &&
                !(n > 1 && u->policy == HOST_MEM_POLICY_INTERLEAVE))) {
         const char *why = n ? "there is no other choice"
@@ -249,8 +252,8 @@ static void place_automatic(Planner *p, PlanUnit *u)
     set_reason(u, g_strdup_printf(
         "%s%s", detour,
         n > 1 && u->policy == HOST_MEM_POLICY_INTERLEAVE
-        ? "; interleaved, as its vCPUs are on all of them" : ""));
-    if (book(p, u, n > 1, &total)) {
+        ? "; interleaved, as it is preallocated" : ""));
+    if (book(p, u, u->policy == HOST_MEM_POLICY_INTERLEAVE, &total)) {
         degrade(p, u, text);
     }
 }

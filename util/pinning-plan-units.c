@@ -50,6 +50,7 @@ static void make_guest_nodes(Planner *p)
         u->wish = wish;
         u->size = wish->size;
         u->page_size = plan_page_size_index(p, wish->page_size);
+        u->prealloc = wish->prealloc;
         u->fixed = wish->host_nodes && !cpuset_is_empty(wish->host_nodes);
         u->binds = binds(p, wish);
         u->vcpus = wish->vcpus ? cpuset_copy(wish->vcpus) : cpuset_new();
@@ -73,6 +74,7 @@ static void make_machine(Planner *p)
     u = p->units = g_new0(PlanUnit, 1);
     u->vcpus = cpuset_new_range(0, p->req->vcpus - 1);
     u->size = p->req->memory;
+    u->prealloc = p->req->prealloc;
     u->wish = wish;
     u->fixed = wish && wish->host_nodes && !cpuset_is_empty(wish->host_nodes);
     u->binds = binds(p, wish);
@@ -104,6 +106,7 @@ static void make_socket_nodes(Planner *p, unsigned n)
         u->size = i + 1 == n ? left
                   : ROUND_DOWN(muldiv64(req->memory, vcpus, req->vcpus),
                                align);
+        u->prealloc = req->prealloc;
         u->binds = binds(p, NULL);
         left -= u->size;
     }

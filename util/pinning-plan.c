@@ -28,8 +28,9 @@
  *    starting over at the first one would stack vCPUs, where one runs and
  *    the others wait, which is worse than not to pin.
  *
- * 5. Memory (memory).  It goes where the vCPUs are.  Several nodes for one
- *    unit are interleaved: bound memory fills one node first.
+ * 5. Memory (memory).  It goes where the vCPUs are.  If a unit has several
+ *    nodes, a page comes from the one whose vCPU touches it first; only what
+ *    QEMU touches ahead of them is interleaved.
  *
  * 6. The rest (helpers, guest, reason, report).  Helper threads keep away
  *    from CPUs that vCPUs have for their own; every choice says why.

@@ -8,14 +8,7 @@
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
 #include "hw/core/numa-hostnodes.h"
-
-QEMU_BUILD_BUG_ON((int)HOST_MEM_POLICY_DEFAULT != (int)MPOL_DEFAULT);
-QEMU_BUILD_BUG_ON((int)HOST_MEM_POLICY_PREFERRED != (int)MPOL_PREFERRED);
-QEMU_BUILD_BUG_ON((int)HOST_MEM_POLICY_BIND != (int)MPOL_BIND);
-QEMU_BUILD_BUG_ON((int)HOST_MEM_POLICY_INTERLEAVE != (int)MPOL_INTERLEAVE);
-
-/* Since Linux 5.15; older headers do not have it */
-#define POLICY_PREFERRED_MANY 5
+#include "qemu/host-mempolicy.h"
 
 /* Pages asked about in one call: few enough to keep the call short */
 #define PAGES_PER_CALL 4096
@@ -54,21 +47,19 @@ int numa_hostnodes_bind(void *ptr, uint64_t size, HostMemPolicy policy,
     unsigned flags = move ? MPOL_MF_MOVE | MPOL_MF_STRICT : 0;
     g_autofree unsigned long *mask = NULL;
     unsigned long n_bits;
-    int ret;
+    int mode, ret;
 
     if (policy == HOST_MEM_POLICY_DEFAULT) {
         return bind_range(ptr, size, MPOL_DEFAULT, NULL, 0, flags);
     }
     mask = node_mask(host_nodes, &n_bits);
-    if (policy == HOST_MEM_POLICY_PREFERRED && cpuset_count(host_nodes) > 1) {
-        ret = bind_range(ptr, size, POLICY_PREFERRED_MANY, mask, n_bits,
-                         flags);
-        if (ret != -EINVAL) {
-            return ret;
-        }
-        /* An older kernel prefers the first node only */
+    mode = host_mempolicy_mode(policy, cpuset_count(host_nodes));
+    ret = bind_range(ptr, size, mode, mask, n_bits, flags);
+    if (ret == -EINVAL && mode != (int)policy) {
+        /* An older kernel: it prefers the first node only, moves no page */
+        ret = bind_range(ptr, size, policy, mask, n_bits, flags);
     }
-    return bind_range(ptr, size, policy, mask, n_bits, flags);
+    return ret;
 }
 
 int numa_hostnodes_policy(void *ptr, int *mode, CpuSet **host_nodes)

@@ -17,6 +17,7 @@ typedef struct PinningGuestNode {
     char *memdev;           /* id of its memory backend, or NULL */
     uint64_t size;          /* bytes */
     uint64_t page_size;     /* bytes of a hugepage; 0: ordinary memory */
+    bool prealloc;          /* QEMU touches it all before a vCPU can */
     CpuSet *vcpus;          /* its vCPUs; may be empty */
     CpuSet *host_nodes;     /* hostnodes=, or NULL: to be chosen */
     bool has_policy;        /* policy= was given */
@@ -39,6 +40,7 @@ typedef struct PinningRequest {
     unsigned llc_vcpus;     /* vCPUs with one last-level cache; 0: a die */
     uint64_t memory;        /* bytes, with what can be plugged */
     uint64_t page_size;     /* as of a node; counts when there are none */
+    bool prealloc;          /* likewise */
     PinningGuestNode *nodes; /* guest nodes; none: flat */
     unsigned n_nodes;
     PinningGuestNode *ram;  /* wishes for the RAM of a flat machine, or NULL */

@@ -99,6 +99,7 @@ bool tool_machine_init(ToolMachine *m, const ToolArgs *args, Error **errp)
         return false;
     }
     req->options = m->options;
+    req->prealloc = args->prealloc;
     /* As little as QEMU gives a machine; a program promises itself none */
     req->memory = args->command ? 0 : 128 * MiB;
     if ((args->memory && !parse_memory(req, args->memory, errp)) ||

@@ -62,6 +62,7 @@ static bool add_node(Nodes *n, const NumaNodeOptions *node, Error **errp)
     req->n_nodes++;
     to->vcpus = cpuset_new();
     to->page_size = req->page_size;
+    to->prealloc = req->prealloc;
     to->size = node->has_mem ? node->mem : 0;
     n->sized[id] = node->has_mem;
     to->has_policy = node->has_policy;

@@ -31,6 +31,7 @@ static const ToolOption options[] = {
     { "smp", TOOL_PLAN, "SMP", "as -smp: 8,sockets=4" },
     { "memory", TOOL_PLAN, "SIZE", "as -m: 8G" },
     { "page-size", TOOL_PLAN, "SIZE", "memory is in pages of this size: 2M" },
+    { "prealloc", TOOL_PLAN, NULL, "as -mem-prealloc" },
     { "numa", TOOL_PLAN, "NUMA",
       "as -numa: node,cpus=0-1,hostnodes=2; repeatable" },
     { "cpus", TOOL_PLAN, "LIST", "host CPUs that may be used at all", true },
@@ -137,6 +138,8 @@ static void set_option(ToolArgs *args, const ToolOption *o, const char *value)
         g_ptr_array_add(args->numa, g_strdup(value));
     } else if (!strcmp(o->name, "json")) {
         args->json = true;
+    } else if (!strcmp(o->name, "prealloc")) {
+        args->prealloc = true;
     } else {
         set_string(string_of(args, o->name), value);
     }

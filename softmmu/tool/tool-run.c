@@ -10,16 +10,13 @@
 
 #include "qemu/osdep.h"
 #include <sys/syscall.h>
-#include <linux/mempolicy.h>
 #include "qapi/error.h"
 #include "qemu/cpulist.h"
 #include "qemu/error-report.h"
+#include "qemu/host-mempolicy.h"
 #include "qemu/pinning-registry.h"
 #include "qemu/thread-affinity.h"
 #include "tool-registry.h"
-
-/* <linux/mempolicy.h> of hosts before 5.15 does not have it */
-#define RUN_MPOL_PREFERRED_MANY 5
 
 /* As env(1) and nice(1) have it */
 #define STATUS_NOT_EXECUTABLE 126
@@ -41,40 +38,31 @@ static CpuSet *plan_nodes(const PinningPlan *plan)
     return g_steal_pointer(&all);
 }
 
-static int policy_mode(HostMemPolicy policy, unsigned n_nodes)
+/* The kernel looks at one bit less than it is told */
+static bool set_policy(int mode, const CpuSet *nodes)
 {
-    switch (policy) {
-    case HOST_MEM_POLICY_BIND:
-        return MPOL_BIND;
-    case HOST_MEM_POLICY_INTERLEAVE:
-        return MPOL_INTERLEAVE;
-    case HOST_MEM_POLICY_PREFERRED:
-        return n_nodes > 1 ? RUN_MPOL_PREFERRED_MANY : MPOL_PREFERRED;
-    default:
-        return MPOL_DEFAULT;
-    }
+    return syscall(SYS_set_mempolicy, mode, nodes->bits,
+                   nodes->nbits + 1) == 0;
 }
 
 static bool apply_memory(const PinningPlan *plan, Error **errp)
 {
     g_autoptr(CpuSet) nodes = plan_nodes(plan);
-    int mode;
+    g_autofree char *list = cpulist_format(nodes);
+    HostMemPolicy policy;
 
     if (cpuset_is_empty(nodes)) {
         return true;
     }
-    mode = policy_mode(plan->nodes->value->policy, cpuset_count(nodes));
-    /* The kernel looks at one bit less than it is told */
-    if (mode != MPOL_DEFAULT &&
-        syscall(SYS_set_mempolicy, mode, nodes->bits, nodes->nbits + 1) < 0) {
-        g_autofree char *list = cpulist_format(nodes);
-
-        error_setg_errno(errp, errno, "Cannot set memory policy '%s' on host"
-                         " nodes %s",
-                         HostMemPolicy_str(plan->nodes->value->policy), list);
-        return false;
+    policy = plan->nodes->value->policy;
+    if (policy == HOST_MEM_POLICY_DEFAULT ||
+        set_policy(host_mempolicy_mode(policy, cpuset_count(nodes)), nodes) ||
+        (errno == EINVAL && set_policy(policy, nodes))) {
+        return true;
     }
-    return true;
+    error_setg_errno(errp, errno, "Cannot set memory policy '%s' on host"
+                     " nodes %s", HostMemPolicy_str(policy), list);
+    return false;
 }
 
 /* CPUs first: what follows is allocated where they are */

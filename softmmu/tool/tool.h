@@ -27,6 +27,7 @@ typedef struct ToolArgs {
     char *smp;
     char *memory;
     char *page_size;
+    bool prealloc;
     GPtrArray *numa;
     char *taken;
     char *device_nodes;

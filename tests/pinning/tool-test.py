@@ -196,7 +196,10 @@ def test_rfc_balanced():
     assert one['nodes'][0]['policy'] == 'bind'
     two = plan('--mode', 'balanced', '--smp', '8', '--memory', '8G')
     assert len(members(two['nodes'][0]['host-nodes'])) == 2
-    assert two['nodes'][0]['policy'] == 'interleave'
+    assert two['nodes'][0]['policy'] == 'bind'
+    early = plan('--mode', 'balanced', '--smp', '8', '--memory', '8G',
+                 '--prealloc')
+    assert early['nodes'][0]['policy'] == 'interleave'
     large = plan('--mode', 'balanced', '--smp', '4', '--memory', '20G')
     assert len(members(large['nodes'][0]['host-nodes'])) == 2
 

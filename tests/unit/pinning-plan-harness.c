@@ -72,6 +72,7 @@ static void parse_nodes(PinningRequest *req, const char *text,
         g_assert(n >= 2 && n <= 4);
         node->size = g_ascii_strtoull(words[0], &end, 10) * MiB;
         node->page_size = *end == '/' ? atoi(end + 1) * MiB : page_size;
+        node->prealloc = req->prealloc;
         node->vcpus = parse_set(words[1]);
         node->host_nodes = n > 2 ? parse_set(words[2]) : NULL;
         parse_policy(node, n > 3 ? words[3] : NULL);
@@ -95,6 +96,7 @@ PinningPlan *machine_place(const HostTopology *topo, const Machine *m,
         .threads = m->threads ?: 1,
         .llc_vcpus = m->llc_vcpus,
         .page_size = m->page_size,
+        .prealloc = m->prealloc,
         .device_nodes = devices,
         .one_thread = m->one_thread,
     };

@@ -20,6 +20,7 @@ typedef struct Machine {
     unsigned llc_vcpus;
     uint64_t memory;        /* 0: the sum of the guest nodes, or 1 GiB */
     uint64_t page_size;
+    bool prealloc;
     /*
      * "SIZE[/PAGES] VCPUS[ HOSTNODES[ POLICY]];...": SIZE and PAGES in MiB,
      * "-" for nothing, and "foreign" for a policy that is nobody's business

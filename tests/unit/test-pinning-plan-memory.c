@@ -86,7 +86,22 @@ static const PlanCase cases_nodes[] = {
         .name = "memory-decides-how-many", .host = FOUR, .change = uneven,
         .machine = { .options = "balanced", .vcpus = 2,
                      .memory = 14 * GiB },
+        .nodes = "2-3:bind", .warning = "",
+    }, {
+        .name = "preallocated", .host = FOUR, .change = uneven,
+        .machine = { .options = "balanced", .vcpus = 2,
+                     .memory = 14 * GiB, .prealloc = true },
         .nodes = "2-3:interleave", .warning = "",
+    }, {
+        .name = "preallocated-on-one", .host = FOUR, .change = uneven,
+        .machine = { .options = "balanced", .vcpus = 2, .memory = 4 * GiB,
+                     .prealloc = true },
+        .nodes = "2:bind", .warning = "",
+    }, {
+        .name = "preallocated-bind-given", .host = FOUR, .change = uneven,
+        .machine = { .options = "balanced,memory=bind", .vcpus = 2,
+                     .memory = 14 * GiB, .prealloc = true },
+        .nodes = "2-3:bind", .warning = "",
     }, {
         .name = "promised", .host = FOUR, .change = uneven,
         .machine = { .options = "balanced", .vcpus = 4, .memory = 4 * GiB,
@@ -111,7 +126,7 @@ static const PlanCase cases_nodes[] = {
     }, {
         .name = "closest-before-emptiest", .host = FOUR, .change = uneven,
         .machine = { .options = "balanced", .vcpus = 6, .memory = 12 * GiB },
-        .nodes = "2-3:interleave", .warning = "",
+        .nodes = "2-3:bind", .warning = "",
     }, {
         .name = "total-if-free-is-short", .host = FOUR,
         .change = nothing_free,
@@ -146,8 +161,15 @@ static const PlanCase cases_nodes[] = {
         .machine = { .options = "numa,memory=bind", .vcpus = 6 },
         .nodes = "0-1:bind",
     }, {
-        .name = "all-nodes-interleaved", .host = FOUR,
+        .name = "all-nodes", .host = FOUR,
         .machine = { .options = "balanced", .vcpus = 16 },
+        .vcpus = "0-15 0-15 0-15 0-15 0-15 0-15 0-15 0-15 "
+                 "0-15 0-15 0-15 0-15 0-15 0-15 0-15 0-15",
+        .nodes = "-:default", .warning = "",
+    }, {
+        .name = "all-nodes-preallocated", .host = FOUR,
+        .machine = { .options = "balanced", .vcpus = 16,
+                     .prealloc = true },
         .vcpus = "0-15 0-15 0-15 0-15 0-15 0-15 0-15 0-15 "
                  "0-15 0-15 0-15 0-15 0-15 0-15 0-15 0-15",
         .nodes = "0-3:interleave", .warning = "",
@@ -199,6 +221,11 @@ static const PlanCase cases_guest_nodes[] = {
     }, {
         .name = "wider-than-a-host-node", .host = FOUR,
         .machine = { .options = "numa", .vcpus = 16,
+                     .nodes = "1024 0-7;1024 8-15" },
+        .nodes = "0-1:bind 2-3:bind", .warning = "",
+    }, {
+        .name = "wider-and-preallocated", .host = FOUR,
+        .machine = { .options = "numa", .vcpus = 16, .prealloc = true,
                      .nodes = "1024 0-7;1024 8-15" },
         .nodes = "0-1:interleave 2-3:interleave", .warning = "",
     }, {
@@ -521,10 +548,11 @@ static const PlanCase cases_reasons[] = {
         .reason = "node 0: 16 GiB uncommitted, as on all 4",
     }, {
         .name = "several", .host = FOUR, .change = uneven,
-        .machine = { .options = "balanced", .vcpus = 6, .memory = 14 * GiB },
+        .machine = { .options = "balanced", .vcpus = 6, .memory = 14 * GiB,
+                     .prealloc = true },
         .reason = "nodes 2-3: needs 6 cores, one node has 4 at most; needs "
                   "14 GiB, one node has 12 GiB at most; distance 12; "
-                  "interleaved, as its vCPUs are on all of them",
+                  "interleaved, as it is preallocated",
     }, {
         .name = "device", .host = FOUR, .change = uneven,
         .machine = { .options = "balanced", .vcpus = 2, .memory = GiB,

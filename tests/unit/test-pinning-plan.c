@@ -44,7 +44,7 @@ static const PlanCase cases_rfc[] = {
     }, {
         .name = "balanced-needs-two", .host = EPYC, .change = epyc_memory,
         .machine = { .options = "balanced", .vcpus = 6, .memory = 8 * GiB },
-        .nodes = "1,3:interleave", .io = "4-7,12-15,20-23,28-31",
+        .nodes = "1,3:bind", .io = "4-7,12-15,20-23,28-31",
         .warning = "",
     }, {
         .name = "balanced-cut-at-sockets", .host = EPYC,

@@ -18,6 +18,10 @@
  * @host_nodes: host nodes; not used by the default policy
  * @move: also move the pages that are there already
  *
+ * Memory bound to several host nodes may still be moved among them by the
+ * kernel's automatic balancing, which otherwise leaves bound memory alone
+ * (MPOL_F_NUMA_BALANCING of mbind(2)).
+ *
  * Nothing is allocated.  Nodes that are offline or that this process may not
  * use make the call fail even if others would do.
  *

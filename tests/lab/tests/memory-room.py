@@ -74,7 +74,7 @@ if lab.topology == '4x2x2':
     with lab.Qemu(mem='1500M', accel='kvm,pinning=balanced', smp=2) as q:
         said = q.qmp('query-pinning')['memory'][0]
         t.equal((len(lab.cpus(said['host-nodes'])), said['policy']),
-                (2, 'interleave'),
+                (2, 'bind'),
                 'what one node cannot hold is on two')
     with lab.Qemu(mem='1500M', accel='kvm,pinning=numa,pinning-hostnodes=1',
                   smp=2) as q:
