@@ -200,8 +200,9 @@ def plug_cpu(cpu):
     """Back in, and online."""
     host_qmp('device_add', driver='EPYC-v3-x86_64-cpu', id='cpu%d' % cpu,
              **{'socket-id': cpu // 2, 'core-id': cpu % 2, 'thread-id': 0})
-    wait_for('host CPU %d to come' % cpu, lambda: cpu in cpus(
-        read(CPU + 'present')))
+    # It is present before its files are there
+    wait_for('host CPU %d to come' % cpu, lambda: os.path.exists(
+        CPU + 'cpu%d/online' % cpu))
     cpu_online(cpu, True)
 
 

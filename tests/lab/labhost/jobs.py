@@ -20,8 +20,9 @@ def overlay(host, job):
     archive = Archive()
     with open(os.path.join(HERE, 'inside', 'init'), 'rb') as f:
         archive.file('init', f.read(), 0o755)
-    for path in (os.path.join(HERE, 'inside', 'agent.py'),
-                 os.path.join(HERE, 'lab.py')):
+    for path in [os.path.join(HERE, 'inside', name + '.py') for name in
+                 ('agent', 'placed', 'placed_io')] + [
+                     os.path.join(HERE, 'lab.py')]:
         piece = image.Piece('python-' + os.path.basename(path)[:-3])
         piece.copy(path, 'lab/' + os.path.basename(path) + 'c', 'pyc')
         with image.lock(), open(piece.build(), 'rb') as f:

@@ -104,7 +104,7 @@ with lab.Qemu('-preconfig', '-object', 'memory-backend-ram,id=a,size=32M,'
     q.qmp('x-exit-preconfig')
     q.wait_guest()
     where(q, 'a', 3, 32 * MIB)
-    t.equal(q.policies('b'), ['bind:0-1'], 'set-numa-node with two hostnodes')
+    t.equal(q.policies('b'), ['bind=balancing:0-1'], 'set-numa-node with two hostnodes')
 with lab.Qemu('-preconfig', '-object', 'memory-backend-ram,id=a,size=32M',
               '-object', 'memory-backend-ram,id=b,size=32M',
               '-numa', 'node,nodeid=0,memdev=a', mem='64M', smp=4,
