@@ -172,7 +172,7 @@ bench-programs: all stock
 	@ninja -C $(BUILD)/qemu $(BENCH) | scripts/pinning/brief
 
 # An hour at most, ten minutes at most
-bench bench-quick: INSTALL = --install-deps=build,bench,lab
+bench bench-quick: INSTALL = --install-deps=build,bench,lab,libvirt
 bench: bench-programs
 	@tests/bench/run --build $(BUILD) $(PART)
 bench-quick: bench-programs

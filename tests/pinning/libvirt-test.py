@@ -13,20 +13,16 @@ nothing of the machine is touched.  Masks are those in /proc.
 import functools
 import json
 import os
-import pwd
 import re
-import shutil
-import signal
-import stat
 import subprocess
 import sys
-import tempfile
-import time
 import xml.etree.ElementTree as ET
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, HERE)
 import docs                                            # noqa: E402
+import libvirtd                                        # noqa: E402
+from libvirtd import Daemon, wait_for                  # noqa: E402
 
 PAGE = os.path.join(HERE, '../../docs/system/pinning/libvirt.rst')
 QEMU, TOOL = (os.path.abspath(p) for p in sys.argv[1:3])
@@ -35,69 +31,6 @@ ET.register_namespace('qemu', NS[1:-1])
 # What placement looks at or does, and nobody else at the time of a probe
 OURS = re.compile(r'/sys/devices/system/|/sys/fs/cgroup|qemu-pinning/|'
                   r'(sched_setaffinity|mbind|move_pages)\(')
-PATIENCE = 60
-
-
-def ordinary_user():
-    """Arguments for Popen: what root runs for us is run by nobody"""
-    if os.getuid():
-        return {}
-    nobody = pwd.getpwnam('nobody')
-    return {'user': nobody.pw_uid, 'group': nobody.pw_gid, 'extra_groups': []}
-
-
-USER = ordinary_user()
-
-
-class Daemon:
-    """libvirtd with all that it keeps below one folder"""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.env = {'PATH': '/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL': 'C',
-                    'HOME': folder}
-        for name in ('RUNTIME_DIR', 'CACHE_HOME', 'CONFIG_HOME', 'DATA_HOME'):
-            self.env['XDG_' + name] = self.path(name.lower())
-            os.mkdir(self.path(name.lower()), 0o700)
-        os.mkdir(self.path('registry'), 0o700)
-        if USER:
-            for name in ('.', *os.listdir(folder)):
-                os.chown(self.path(name), USER['user'], USER['group'])
-        with open(self.path('log'), 'w') as log:
-            self.process = subprocess.Popen(
-                ['libvirtd'], env=self.env, cwd=folder, stdout=log,
-                stderr=log, stdin=subprocess.DEVNULL, **USER)
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def run(self, *args):
-        return subprocess.run(args, env=self.env, cwd=self.folder,
-                              capture_output=True, text=True, timeout=120,
-                              stdin=subprocess.DEVNULL, **USER)
-
-    def virsh(self, *args):
-        done = self.run('virsh', '-q', '-c', 'qemu:///session', *args)
-        if done.returncode:
-            raise AssertionError('virsh %s: %s' % (' '.join(args),
-                                                   done.stderr.strip()))
-        return done.stdout
-
-    def wait(self):
-        wait_for(lambda: os.path.exists(
-            self.path('runtime_dir/libvirt/libvirt-sock')), 'libvirtd')
-
-    def stop(self):
-        """The daemon, and what it has started"""
-        for name in self.run('virsh', '-q', '-c', 'qemu:///session', 'list',
-                             '--name').stdout.split():
-            self.run('virsh', '-q', '-c', 'qemu:///session', 'destroy', name)
-        self.process.terminate()
-        self.process.wait(30)
-        pid = self.path('runtime_dir/libvirt/virtlogd.pid')
-        if os.path.exists(pid):
-            os.kill(int(open(pid).read()), signal.SIGTERM)
-            wait_for(lambda: not os.path.exists(pid), 'the end of virtlogd')
 
 
 class Domain:
@@ -140,14 +73,6 @@ class Domain:
         return {t['vcpu']: (t['wanted-cpus'], t['actual-cpus'])
                 for t in self.qmp('query-pinning')['threads']
                 if t['role'] == 'vcpu'}
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError('waited in vain for ' + what)
-        time.sleep(0.1)
 
 
 def status(pid, key, tid=None):
@@ -298,7 +223,7 @@ def test_foreign(daemon):
     assert domain.threads()[0] == (before[0], before[1])
     # The look for drift comes by itself, and must change nothing
     event = domain('qemu-monitor-event', '--event', 'PINNING_DRIFT',
-                   '--timeout', str(PATIENCE))
+                   '--timeout', str(libvirtd.PATIENCE))
     assert '"actual-cpus":"%s"' % before[1] in event.replace(' ', ''), event
     assert domain.masks()[0] == before[1]
     assert domain.threads()[0] == (before[0], before[1])
@@ -352,24 +277,10 @@ def test_numa(daemon):
     domain('destroy')
 
 
-def reachable():
-    """Whether an ordinary user may run the emulator"""
-    try:
-        return subprocess.run([QEMU, '--version'], capture_output=True,
-                              cwd='/', **USER).returncode == 0
-    except OSError:
-        return False
-
-
 def why_not():
-    for program in ('libvirtd', 'virsh', 'strace'):
-        if not shutil.which(program, path='/usr/sbin:/usr/bin:/sbin:/bin'):
-            return program + ' is not installed'
     if len(os.sched_getaffinity(0)) < 2:
         return 'this process may use one CPU only'
-    if not reachable():
-        return 'an ordinary user cannot reach ' + QEMU
-    return None
+    return libvirtd.why_not(QEMU, 'strace')
 
 
 def main():
@@ -378,10 +289,7 @@ def main():
         print('1..0 # SKIP libvirt: ' + reason)
         return 0
     failed = 0
-    # Sockets are below it, so its name has to be short
-    folder = tempfile.mkdtemp(prefix='lv', dir='/tmp')
-    os.chmod(folder, stat.S_IRWXU | stat.S_IXOTH | stat.S_IROTH)
-    daemon = Daemon(folder)
+    daemon = Daemon()
     try:
         daemon.wait()
         print('1..%d' % len(tests), flush=True)
@@ -397,11 +305,10 @@ def main():
             failed += not good
             print('%sok %d - libvirt: %s' % ('' if good else 'not ', n,
                                              function.__doc__), flush=True)
-    finally:
-        daemon.stop()
         if failed:
             print('# ' + open(daemon.path('log')).read().replace('\n', '\n# '))
-        shutil.rmtree(folder)
+    finally:
+        daemon.stop()
     return 1 if failed else 0
 
 

@@ -2,7 +2,9 @@
 """How long vCPUs run where they should not, after a start.
 
 Ours against a script that does what is usual: wait for the monitor to
-answer, ask it for the threads, call taskset for each.  A plugin counts the
+answer, ask it for the threads, call taskset for each; and against libvirt with
+a <vcpupin> for each vCPU, which keeps the guest from running till then, and
+whose process is timed by the kernel's clock ticks.  A plugin counts the
 guest instructions that vCPUs execute with a mask wider than one host CPU
 (unpinned.c); without it the time is taken till the last vCPU has its mask.
 """
@@ -14,11 +16,13 @@ import time
 from benchlib import BenchError
 from benchlib.figures import table, with_spread
 from benchlib.guest import firmware
+from benchlib.libvirt import Libvirt
 from benchlib.vm import Vm, status
 
 TITLE = 'Start race'
 VCPUS = 2
 OURS, SCRIPT = 'ours, pinning=one-to-one', 'stock, query-cpus-fast and taskset'
+LIBVIRT = 'stock, libvirt with vcpupin'
 
 
 def vcpu_threads(pid):
@@ -36,14 +40,14 @@ def pinned(facts):
     return facts['Cpus_allowed_list'].isdigit()
 
 
-def till_pinned(vm):
-    """Seconds from before the process till all vCPUs have their CPU."""
+def till_pinned(pid, began, clock=time.CLOCK_MONOTONIC):
+    """Seconds from @began, by @clock, till all vCPUs have their CPU."""
     while True:
-        threads = vcpu_threads(vm.pid)
-        now = time.monotonic()
+        threads = vcpu_threads(pid)
+        now = time.clock_gettime(clock)
         if len(threads) == VCPUS and all(map(pinned, threads)):
-            return now - vm.began
-        if now - vm.began > 60:
+            return now - began
+        if now - began > 60:
             raise BenchError('race: no pins in a minute; masks: %s' % [
                 facts['Cpus_allowed_list'] for facts in threads])
 
@@ -67,7 +71,8 @@ def way(setup, name):
 
 def timed(setup, name, bios):
     with Vm(*way(setup, name), smp=VCPUS, bios=bios) as vm:
-        return 1000 * (till_pinned if name == OURS else poll_and_pin)(vm)
+        return 1000 * (till_pinned(vm.pid, vm.began) if name == OURS
+                       else poll_and_pin(vm))
 
 
 def counted(setup, name, bios, plugin):
@@ -82,8 +87,25 @@ def counted(setup, name, bios, plugin):
             poll_and_pin(vm)
         time.sleep(0.2)                 # all vCPUs have executed something
         vm.quit()
+    return instructions(path)
+
+
+def instructions(path):
+    """That the plugin has counted."""
     with open(path) as f:
         return sum(int(line.split()[1]) for line in f)
+
+
+def by_libvirt(libvirt, bios, plugin):
+    """Milliseconds, and instructions in a second start."""
+    with libvirt.machine(VCPUS, '-bios', bios) as (pid, began):
+        ms = 1000 * till_pinned(pid, began, time.CLOCK_BOOTTIME)
+    path = libvirt.path('unpinned')
+    with libvirt.machine(VCPUS, '-bios', bios, '-plugin', '%s,cpus=1,out=%s'
+                         % (plugin, path)) as (pid, began):
+        till_pinned(pid, began, time.CLOCK_BOOTTIME)
+        time.sleep(0.2)
+    return ms, instructions(path)
 
 
 def measure(setup):
@@ -92,20 +114,27 @@ def measure(setup):
     bios = firmware(setup, 'spin')
     plugin = setup.plugin('unpinned.c')
     out = {name: {'ms': [], 'instructions': []} for name in (OURS, SCRIPT)}
-    for run in range(setup.runs(11, 5)):
-        for name in (OURS, SCRIPT) if run % 2 else (SCRIPT, OURS):
-            out[name]['ms'].append(timed(setup, name, bios))
-            out[name]['instructions'].append(
-                counted(setup, name, bios, plugin))
+    with Libvirt(setup) as libvirt:
+        for run in range(setup.runs(11, 5)):
+            for name in (OURS, SCRIPT) if run % 2 else (SCRIPT, OURS):
+                out[name]['ms'].append(timed(setup, name, bios))
+                out[name]['instructions'].append(
+                    counted(setup, name, bios, plugin))
+            if libvirt.reason is None:
+                one = out.setdefault(LIBVIRT, {'ms': [], 'instructions': []})
+                ms, count = by_libvirt(libvirt, bios, plugin)
+                one['ms'].append(ms)
+                one['instructions'].append(count)
     return out
 
 
 def tables(found):
-    ratio = [b / a for a, b in zip(found[OURS]['ms'], found[SCRIPT]['ms'])]
-    lines = [[name, with_spread(runs['ms'], 1),
-              with_spread(ratio, 2) if name == SCRIPT else '1',
-              with_spread(runs['instructions'], 0),
-              max(runs['instructions']), len(runs['ms'])]
-             for name, runs in found.items()]
+    lines = []
+    for name, runs in found.items():
+        ratio = [b / a for a, b in zip(found[OURS]['ms'], runs['ms'])]
+        lines.append([name, with_spread(runs['ms'], 1),
+                      '1' if name == OURS else with_spread(ratio, 2),
+                      with_spread(runs['instructions'], 0),
+                      max(runs['instructions']), len(runs['ms'])])
     return table(['way', 'last vCPU pinned after, ms', 'ratio',
                   'guest instructions before', 'at most', 'runs'], lines)
