@@ -148,6 +148,17 @@ static void print_differences(Monitor *mon, const PinningInfo *info)
     }
 }
 
+static void print_overlaps(Monitor *mon, const PinningInfo *info)
+{
+    PinningOverlapList *entry;
+
+    for (entry = info->overlaps; entry; entry = entry->next) {
+        monitor_printf(mon, "shared: %s with '%s', pid %" PRId64 "\n",
+                       entry->value->host_cpus, entry->value->name,
+                       entry->value->pid);
+    }
+}
+
 void hmp_info_pinning(Monitor *mon, const QDict *qdict)
 {
     Error *err = NULL;
@@ -164,6 +175,7 @@ void hmp_info_pinning(Monitor *mon, const QDict *qdict)
         print_map(mon, info);
         print_differences(mon, info);
     }
+    print_overlaps(mon, info);
 }
 
 static PinningOptions *parse_options(const char *text, Error **errp)

@@ -72,7 +72,12 @@ typedef struct Chunk {
     uint64_t size;
 } Chunk;
 
-static Move *current;           /* of the main thread */
+/*
+ * Both of the main thread.  A move that is to end, since another one has come,
+ * may need a while: the other one waits, and so do its events.
+ */
+static GQueue moves = G_QUEUE_INIT;     /* of Move; the first one runs */
+static Move *current;                   /* the last one, unless it is to end */
 
 /* Held while a chunk moves, and while placements change */
 static QemuMutex holding;
@@ -222,6 +227,18 @@ static bool move_range(Move *move, const MoveRange *range)
     return true;
 }
 
+static void *move_thread(void *opaque);
+
+static void run_first(void)
+{
+    Move *move = g_queue_peek_head(&moves);
+
+    if (move) {
+        qemu_thread_create(&move->thread, "pinning-move", move_thread, move,
+                           QEMU_THREAD_JOINABLE);
+    }
+}
+
 static void move_ended(void *opaque)
 {
     Move *move = opaque;
@@ -236,6 +253,8 @@ static void move_ended(void *opaque)
     if (current == move) {
         current = NULL;
     }
+    g_queue_pop_head(&moves);
+    run_first();
     ratelimit_destroy(&move->limit);
     qemu_sem_destroy(&move->wake);
     g_array_unref(move->ranges);
@@ -267,8 +286,10 @@ void pinning_move_start(const PinningPlan *plan, uint64_t speed)
     ratelimit_set_speed(&move->limit, speed, SLICE_NS);
     qemu_sem_init(&move->wake, 0);
     current = move;
-    qemu_thread_create(&move->thread, "pinning-move", move_thread, move,
-                       QEMU_THREAD_JOINABLE);
+    g_queue_push_tail(&moves, move);
+    if (g_queue_get_length(&moves) == 1) {
+        run_first();
+    }
 }
 
 void pinning_move_hold(void)

@@ -133,6 +133,10 @@ with lab.Qemu(smp=2, paused=True, accel=SAME) as first:
              second.said())
         name = first.qmp('query-name')['name']
         t.equal(seen[0]['name'], name, 'with its name')
+        line = "shared: %s with '%s', pid %d" % (seen[0]['host-cpus'], name,
+                                                 first.pid)
+        said = second.hmp('info pinning')
+        t.ok(line in said.splitlines(), '"info pinning" has it, too', said)
     t.equal(first.qmp('query-pinning')['overlaps'], [], 'until it ends')
 with lab.Qemu(smp=2, paused=True,
               accel=SAME + ',pinning-exclusive=on') as first:

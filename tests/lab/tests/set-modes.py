@@ -199,8 +199,11 @@ with lab.Qemu(smp=2, mem='64M', guest='write', accel='kvm,pinning=numa,'
          and 'pinning-move' not in [x.name for x in q.threads()],
          'and nothing moves any more')
     q.qmp('cancel-pinning-move')
-    # Another placement ends a move for the one before
-    q.qmp('set-pinning', move_memory=True, move_speed=MIB)
+    # Another placement ends a move for the one before, and says so first
+    for number in range(4):
+        q.qmp('set-pinning', move_memory=True, move_speed=MIB)
+    t.equal([q.wait_event('PINNING_MEMORY_MOVED')['data']['cancelled']
+             for number in range(3)], [True] * 3, 'three of four end early')
     move(q, 'meanwhile another placement', ['pc.ram'], 2, True,
          mode='numa', hostnodes='1')
 t.done()
