@@ -17,8 +17,17 @@ def spread(values):
     return (third - first) / 2
 
 
-def with_spread(values, digits=1):
-    return '%.*f ± %.*f' % (digits, median(values), digits, spread(values))
+def extent(values):
+    """Half the distance between the extremes, of what others cannot disturb."""
+    return (max(values) - min(values)) / 2
+
+
+def with_spread(values, digits=1, of=spread):
+    return '%.*f ± %.*f' % (digits, median(values), digits, of(values))
+
+
+def with_extent(values, digits=1):
+    return with_spread(values, digits, extent)
 
 
 def table(head, rows):

@@ -14,7 +14,7 @@ import os
 
 from benchlib import labrun
 from benchlib.labrun import OURS, STOCK
-from benchlib.figures import median, table, with_spread
+from benchlib.figures import median, table, with_extent
 
 TITLE = 'Remote memory accesses'
 WORK = (2048, 9)                    # KiB of an array, rounds
@@ -181,11 +181,11 @@ def tables(found):
             continue
         lines.append([
             row['what'],
-            with_spread([r['remote_percent'] for r in runs], 2),
-            with_spread([r['cpu_moves'] for r in runs], 0),
-            with_spread([r['node_moves'] for r in runs], 0),
-            with_spread([r['smt_pairs_shared'] for r in runs], 2),
-            with_spread([100 * r['stacked_samples'] / max(r['samples'], 1)
+            with_extent([r['remote_percent'] for r in runs], 2),
+            with_extent([r['cpu_moves'] for r in runs], 0),
+            with_extent([r['node_moves'] for r in runs], 0),
+            with_extent([r['smt_pairs_shared'] for r in runs], 2),
+            with_extent([100 * r['stacked_samples'] / max(r['samples'], 1)
                          for r in runs], 1),
             '%.0f M' % (median([r['accesses'] for r in runs]) / 1e6),
             len(runs)])

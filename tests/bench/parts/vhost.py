@@ -12,7 +12,7 @@ import glob
 import json
 
 from benchlib import labrun
-from benchlib.figures import median, table, with_spread
+from benchlib.figures import median, table, with_extent
 
 TITLE = 'vhost workers'
 PACKETS = 60                        # of each vCPU
@@ -70,7 +70,7 @@ def summary(facts):
 
 
 def share(runs, name):
-    return with_spread([100 * run[name + '_across'] / max(run[name], 1)
+    return with_extent([100 * run[name + '_across'] / max(run[name], 1)
                         for run in runs], 1)
 
 
@@ -84,10 +84,10 @@ def tables(found):
             share(runs, 'worker_wakes_vcpu'),
             '%.0f, %.0f' % (median([r['vcpu_wakes_worker'] for r in runs]),
                             median([r['worker_wakes_vcpu'] for r in runs])),
-            with_spread([r['worker_moves'] for r in runs], 0),
-            with_spread([r['worker_node_moves'] for r in runs], 0),
-            with_spread([r['cpus_used'] for r in runs], 0),
-            with_spread([r['busiest_percent'] for r in runs], 1), len(runs)])
+            with_extent([r['worker_moves'] for r in runs], 0),
+            with_extent([r['worker_node_moves'] for r in runs], 0),
+            with_extent([r['cpus_used'] for r in runs], 0),
+            with_extent([r['busiest_percent'] for r in runs], 1), len(runs)])
     out = table(['the machine is started with',
                  'vCPU wakes worker across nodes %',
                  'worker wakes vCPU across nodes %', 'wake-ups',
