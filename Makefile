@@ -45,7 +45,8 @@ ALONE = scripts/pinning/alone
 CHECKS = check-queue check-style check-unit check-qtest check-off \
          check-start check-sanitizers check-corpus check-topology \
          check-registry check-status check-interface check-docs \
-         check-libvirt check-bench check-packaging check-harness check-demo check-lab
+         check-libvirt check-bench check-packaging check-harness \
+         check-demo check-lab
 .PHONY: $(CHECKS) check-fuzz check-verify stock lab-shell docs
 check: INSTALL = --install-deps=build,check,libvirt,lab
 check: all

@@ -73,11 +73,11 @@ typedef struct Chunk {
 } Chunk;
 
 /*
- * Both of the main thread.  A move that is to end, since another one has come,
- * may need a while: the other one waits, and so do its events.
+ * Of the main thread.  The first one runs.  A move that is to end, since
+ * another one has come, may need a while: the other one waits, and so do its
+ * events.
  */
-static GQueue moves = G_QUEUE_INIT;     /* of Move; the first one runs */
-static Move *current;                   /* the last one, unless it is to end */
+static GQueue moves = G_QUEUE_INIT;     /* of Move */
 
 /* Held while a chunk moves, and while placements change */
 static QemuMutex holding;
@@ -85,6 +85,14 @@ static QemuMutex holding;
 static void __attribute__((__constructor__)) move_init(void)
 {
     qemu_mutex_init(&holding);
+}
+
+/* Returns: the last one, unless it is to end */
+static Move *current_move(void)
+{
+    Move *move = g_queue_peek_tail(&moves);
+
+    return move && !move->cancel ? move : NULL;
 }
 
 static void range_clear(gpointer opaque)
@@ -250,9 +258,6 @@ static void move_ended(void *opaque)
     qapi_event_send_pinning_memory_moved(move->moved, move->in_place,
                                          stuck->shared, stuck->pinned,
                                          stuck->no_room, move->cancel);
-    if (current == move) {
-        current = NULL;
-    }
     g_queue_pop_head(&moves);
     run_first();
     ratelimit_destroy(&move->limit);
@@ -285,7 +290,6 @@ void pinning_move_start(const PinningPlan *plan, uint64_t speed)
     ratelimit_init(&move->limit);
     ratelimit_set_speed(&move->limit, speed, SLICE_NS);
     qemu_sem_init(&move->wake, 0);
-    current = move;
     g_queue_push_tail(&moves, move);
     if (g_queue_get_length(&moves) == 1) {
         run_first();
@@ -299,10 +303,11 @@ void pinning_move_hold(void)
 
 void pinning_move_release(bool end)
 {
-    if (end && current) {
-        current->cancel = true;
-        qemu_sem_post(&current->wake);
-        current = NULL;
+    Move *move = end ? current_move() : NULL;
+
+    if (move) {
+        move->cancel = true;
+        qemu_sem_post(&move->wake);
     }
     qemu_mutex_unlock(&holding);
 }
@@ -315,14 +320,15 @@ void qmp_cancel_pinning_move(Error **errp)
 
 PinningMoveInfo *pinning_move_info(void)
 {
+    const Move *move = current_move();
     PinningMoveInfo *info;
 
-    if (!current) {
+    if (!move) {
         return NULL;
     }
     info = g_new0(PinningMoveInfo, 1);
-    info->total = current->total;
-    info->done = qatomic_read(&current->done);
-    info->moved = qatomic_read(&current->moved);
+    info->total = move->total;
+    info->done = qatomic_read(&move->done);
+    info->moved = qatomic_read(&move->moved);
     return info;
 }

@@ -223,6 +223,18 @@ static void degrade(Planner *p, PlanUnit *u, const char *text)
     }
 }
 
+static const char *why_interleaved(const Planner *p, const PlanUnit *u)
+{
+    if (u->policy != HOST_MEM_POLICY_INTERLEAVE ||
+        cpuset_count(u->memory_nodes) < 2) {
+        return "";
+    }
+    return p->wishes.memory == PINNING_MEMORY_INTERLEAVE ||
+           (u->wish && u->wish->has_policy)
+           ? "; interleaved as asked for"
+           : "; interleaved, as it is preallocated";
+}
+
 static void place_automatic(Planner *p, PlanUnit *u)
 {
     g_autofree char *detour = detour_text(p, u);
@@ -249,10 +261,7 @@ static void place_automatic(Planner *p, PlanUnit *u)
         return;
     }
     text = room_text(p, u);
-    set_reason(u, g_strdup_printf(
-        "%s%s", detour,
-        n > 1 && u->policy == HOST_MEM_POLICY_INTERLEAVE
-        ? "; interleaved, as it is preallocated" : ""));
+    set_reason(u, g_strdup_printf("%s%s", detour, why_interleaved(p, u)));
     if (book(p, u, u->policy == HOST_MEM_POLICY_INTERLEAVE, &total)) {
         degrade(p, u, text);
     }

@@ -554,6 +554,13 @@ static const PlanCase cases_reasons[] = {
                   "14 GiB, one node has 12 GiB at most; distance 12; "
                   "interleaved, as it is preallocated",
     }, {
+        .name = "interleave-asked-for", .host = FOUR, .change = uneven,
+        .machine = { .options = "balanced,memory=interleave", .vcpus = 6,
+                     .memory = 14 * GiB },
+        .reason = "nodes 2-3: needs 6 cores, one node has 4 at most; needs "
+                  "14 GiB, one node has 12 GiB at most; distance 12; "
+                  "interleaved as asked for",
+    }, {
         .name = "device", .host = FOUR, .change = uneven,
         .machine = { .options = "balanced", .vcpus = 2, .memory = GiB,
                      .device_nodes = "0" },

@@ -73,7 +73,8 @@ class Libvirt:
         pidfile = self._daemon.path('runtime_dir/libvirt/qemu/run/bench.pid')
         starting = subprocess.Popen(
             ['virsh', '-q', '-c', 'qemu:///session', 'create', path],
-            stdout=subprocess.DEVNULL, env=self._daemon.env, cwd=self._daemon.folder, **libvirtd.USER)
+            stdout=subprocess.DEVNULL, env=self._daemon.env,
+            cwd=self._daemon.folder, **libvirtd.USER)
         try:
             pid = wait_for_pid(pidfile, starting)
             yield pid, started(pid)

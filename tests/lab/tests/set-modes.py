@@ -14,23 +14,10 @@ import os
 import struct
 
 import lab
+from placed import MIB, SHARE, guest_nodes
 
 t = lab.Tap()
-MIB = 1024 * 1024
-SHARE = 0.999
 CPUS_PER_NODE = {n: node.cpus for n, node in lab.nodes().items()}
-
-
-def node_args(kind, mib, **more):
-    """Two guest nodes of two vCPUs each."""
-    extra = ''.join(',%s=%s' % item for item in more.items())
-    args = []
-    for number, name in enumerate('ab'):
-        args += ['-object', 'memory-backend-%s,id=%s,size=%dM%s'
-                 % (kind, name, mib // 2, extra),
-                 '-numa', 'node,nodeid=%d,memdev=%s,cpus=%d-%d'
-                 % (number, name, 2 * number, 2 * number + 1)]
-    return args
 
 
 def rounds_go_on(q, smp, block, what):
@@ -104,7 +91,7 @@ def pin(fd, size):
 
 # --- from mode to mode ----------------------------------------------------
 
-with lab.Qemu(*node_args('ram', 64), smp=4, mem='64M', guest='write',
+with lab.Qemu(*guest_nodes(64, kind='ram'), smp=4, mem='64M', guest='write',
               accel='kvm,pinning=numa,pinning-hostnodes=0-1') as q:
     q.wait_guest('GUEST-ROUND')
     t.ok(lab.reservation(q), 'there is a reservation')
@@ -135,8 +122,8 @@ for node in 2, 3:
 for what, kind, more, extra in (
         ('hugepages', 'memfd', {'hugetlb': 'on'}, []),
         ('memfd, locked', 'memfd', {}, ['-overcommit', 'mem-lock=on'])):
-    with lab.Qemu(*node_args(kind, 32, **more), *extra, smp=4, mem='32M',
-                  guest='write', accel='kvm,pinning=numa,'
+    with lab.Qemu(*guest_nodes(32, kind=kind, **more), *extra, smp=4,
+                  mem='32M', guest='write', accel='kvm,pinning=numa,'
                   'pinning-hostnodes=2') as q:
         q.wait_guest('GUEST-ROUND')
         moved = move(q, what, mode='numa', hostnodes='3')[2]
